@@ -1,0 +1,35 @@
+# Everything a newcomer needs: `make demo` and `make test` make their own environment.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help venv demo test lint docs clean
+
+help:  ## What there is
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
+
+venv: $(VENV)/.ready  ## .venv with the package and all that tests need
+
+$(VENV)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@
+
+demo: venv  ## The bias of the integral loss and its cure, as tables and a page; a few minutes
+	$(BIN)/python -m fredholm.demo --out runs/demo
+
+test: venv  ## The whole suite
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+lint: venv  ## Style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+docs: venv  ## Makes the pictures and tables of docs/ again
+	$(BIN)/python docs/make_rules_page.py
+	$(BIN)/python docs/make_problem_pictures.py
+
+clean:  ## Removes the environment and caches
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,123 @@
+"""What every domain is: a measure that maps the nodes of a simple base measure to points and weights."""
+
+import enum
+from abc import abstractmethod
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Key
+
+
+class Base(enum.Enum):
+    """One axis of a base measure: where the nodes of a rule live before a domain maps them."""
+
+    UNIT = "the unit interval"
+    NORMAL = "the standard normal"
+    HALF_LINE = "the half-line with density exp(-z)"
+
+    def from_unit(self, z: Float[Array, "*n"]) -> Float[Array, "*n"]:
+        """The inverse cumulative distribution: a uniform number becomes one of this measure."""
+        if self is Base.NORMAL:
+            # Half a grain from the ends: a shifted node may be exactly 0, where the quantile is infinite.
+            grain = 0.5 * jnp.finfo(z.dtype).eps
+            return jax.scipy.special.ndtri(jnp.clip(z, grain, 1 - grain))
+        if self is Base.HALF_LINE:
+            return -jnp.log1p(-z)
+        return z
+
+    def decay(self, z: np.ndarray) -> np.ndarray:
+        """How far the logarithm of the density has fallen at z."""
+        if self is Base.NORMAL:
+            return 0.5 * z**2
+        return z if self is Base.HALF_LINE else np.zeros_like(z)
+
+    def draw(self, key: Key[Array, ""], n: int) -> Float[Array, "n"]:
+        """n independent numbers of this measure."""
+        if self is Base.NORMAL:
+            return jax.random.normal(key, (n,))
+        if self is Base.HALF_LINE:
+            return jax.random.exponential(key, (n,))
+        return jax.random.uniform(key, (n,))
+
+
+class Nodes(eqx.Module):
+    r"""Points $t_i$ and weights $w_i$ such that $\int g\,d\mu \approx \sum_i w_i\, g(t_i)$."""
+
+    points: Any  # k points, stacked along the first axis of every leaf
+    weights: Float[Array, "k"]
+
+
+class AbstractDomain(eqx.Module):
+    r"""A measure $\mu$ on a set of points, as the image of a base measure $\beta$ on $z \in \mathbb{R}^k$:
+
+    $$\int g\,d\mu = \mathbb{E}_{z\sim\beta}\left[\omega(z)\, g(t(z))\right], \qquad (t, \omega) = \texttt{map}(z).$$
+
+    Because every domain is written this way, every node rule serves every domain.
+    """
+
+    @property
+    @abstractmethod
+    def dimension(self) -> int:
+        """d, the number of coordinates of a point."""
+
+    @property
+    @abstractmethod
+    def bases(self) -> tuple[Base, ...]:
+        """The base measure of each of the k axes of z."""
+
+    @property
+    @abstractmethod
+    def mass(self) -> Float[Array, ""] | float:
+        """The total measure: length, area, volume; 1 for a distribution."""
+
+    @abstractmethod
+    def map(self, z: Float[Array, "k"]) -> tuple[Any, Float[Array, ""]]:
+        """The point and the weight of one base node."""
+
+    @property
+    def is_finite(self) -> bool:
+        """False where the total measure is infinite: it can be integrated over and not sampled from."""
+        return True
+
+    def density(self, point: Any) -> Float[Array, ""]:
+        r"""The density of the measure at a point of $\mathbb{R}^d$, for importance sampling: 1 inside and 0 outside for Lebesgue measure."""
+        raise ValueError(
+            f"{type(self).__name__} has no density in space, so Importance(rule, proposal) with a proposal in space does not apply. "
+            "Use fit_importance(...), which works in the base variables of every domain."
+        )
+
+    def draws(self, key: Key[Array, ""], n: int) -> Nodes:
+        """n independent nodes; their weighted mean is an unbiased estimate of the integral."""
+        keys = jax.random.split(key, max(len(self.bases), 1))
+        z = jnp.stack([base.draw(keys[axis], n) for axis, base in enumerate(self.bases)], axis=-1) if self.bases else jnp.zeros((n, 0))
+        points, weights = jax.vmap(self.map)(z)
+        return Nodes(points, weights / n)
+
+    def sample(self, key: Key[Array, ""]) -> Any:
+        """One point of the normalised measure."""
+        if not self.is_finite:
+            raise ValueError(
+                f"{type(self).__name__} has infinite measure, so no point can be drawn from it as a domain= of x. "
+                "Use a distribution (Exponential, LogNormal, Normal), or a bounded Interval or Box."
+            )
+        return jax.tree.map(lambda leaf: leaf[0], self.draws(key, 1).points)
+
+    def rotate(self, key: Key[Array, ""], points: Any) -> Any:
+        """The points, turned by one random rotation that leaves the measure as it is."""
+        raise ValueError(
+            f"{type(self).__name__} has no rotation that makes every single node uniform on it; got randomize=Rotation(). "
+            "Use randomize=Shift(), or a Sphere or Circle."
+        )
+
+
+def haar_rotation(key: Key[Array, ""], dimension: int) -> Float[Array, "d d"]:
+    """An orthogonal matrix drawn from the Haar measure on O(d): QR of a Gaussian matrix, signs of diag(R) fixed."""
+    if dimension == 2:  # A closed form, since QR inside a compiled step is slow: a rotation, and for half of the draws a reflection.
+        angle, flip = jax.random.uniform(key, (2,))
+        cos, sin, sign = jnp.cos(2 * jnp.pi * angle), jnp.sin(2 * jnp.pi * angle), jnp.where(flip < 0.5, 1.0, -1.0)
+        return jnp.stack([jnp.stack([cos, -sign * sin]), jnp.stack([sin, sign * cos])])
+    q, r = jnp.linalg.qr(jax.random.normal(key, (dimension, dimension)))
+    return q * jnp.sign(jnp.diagonal(r))[None]

@@ -1,0 +1,138 @@
+"""Points, products, and laws of named parts: domains made from domains."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key
+
+from fredholm.checks import vector
+from fredholm.domains.base import AbstractDomain, Base
+
+
+class Point(AbstractDomain):
+    r"""One point p with mass 1: $\int g\,d\delta_p = g(p)$. `Point(0.0)` is a point of the line, `Point(0.0, 1.0)` one of the plane."""
+
+    coordinates: Any  # p, of shape (d,)
+
+    def __init__(self, *coordinates: Any):
+        self.coordinates = vector("Point", coordinates[0] if len(coordinates) == 1 and hasattr(coordinates[0], "__len__") else coordinates)
+
+    @property
+    def dimension(self) -> int:
+        return len(self.coordinates)
+
+    @property
+    def bases(self) -> tuple[Base, ...]:
+        return ()
+
+    @property
+    def mass(self) -> float:
+        return 1.0
+
+    def map(self, z: Float[Array, "0"]) -> tuple[Float[Array, "d"], Float[Array, ""]]:
+        return jnp.asarray(self.coordinates, float), jnp.ones(())
+
+
+class Product(AbstractDomain):
+    r"""$\mu_1 \times \mu_2 \times \cdots$: the points are concatenated, the weights multiplied."""
+
+    parts: tuple[AbstractDomain, ...]
+
+    def __init__(self, *parts: AbstractDomain):
+        if not parts or not all(isinstance(part, AbstractDomain) for part in parts):
+            raise ValueError(f"Product: got {parts!r}; expected one or more domains, for instance Product(Interval(0, 1), Point(0.0)).")
+        self.parts = tuple(parts)
+
+    @property
+    def dimension(self) -> int:
+        return sum(part.dimension for part in self.parts)
+
+    @property
+    def bases(self) -> tuple[Base, ...]:
+        return tuple(base for part in self.parts for base in part.bases)
+
+    @property
+    def mass(self) -> Float[Array, ""]:
+        return jnp.prod(jnp.stack([jnp.asarray(part.mass, float) for part in self.parts]))
+
+    def map(self, z: Float[Array, "k"]) -> tuple[Float[Array, "d"], Float[Array, ""]]:
+        points, weights = zip(*_map_parts(self.parts, z), strict=True)
+        return jnp.concatenate(points), jnp.prod(jnp.stack(weights))
+
+    @property
+    def is_finite(self) -> bool:
+        return all(part.is_finite for part in self.parts)
+
+    def density(self, point: Float[Array, "d"]) -> Float[Array, ""]:
+        ends = [sum(part.dimension for part in self.parts[: i + 1]) for i in range(len(self.parts))]
+        return jnp.prod(jnp.stack([part.density(point[end - part.dimension : end]) for part, end in zip(self.parts, ends, strict=True)]))
+
+
+@jax.tree_util.register_pytree_node_class
+class Record:
+    """One draw of a `Law`: its parts by name, as attributes."""
+
+    def __init__(self, **parts: Any):
+        self.__dict__.update(parts)
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[str, ...]]:
+        return tuple(self.__dict__.values()), tuple(self.__dict__)
+
+    @classmethod
+    def tree_unflatten(cls, names: tuple[str, ...], values: tuple[Any, ...]) -> "Record":
+        return cls(**dict(zip(names, values, strict=True)))
+
+    def __repr__(self) -> str:
+        return f"Record({', '.join(f'{name}={value!r}' for name, value in self.__dict__.items())})"
+
+
+class Law(AbstractDomain):
+    """Named independent parts, for an x that is not a point: `Law(center=Box(...), radius=Interval(...))` gives x.center and x.radius.
+
+    Each part is drawn from its normalised measure. A part that is a number (`Interval`, `PowerLaw`) has shape ().
+    """
+
+    parts: dict[str, AbstractDomain]
+
+    def __init__(self, **parts: AbstractDomain):
+        if not parts or not all(isinstance(part, AbstractDomain) for part in parts.values()):
+            raise ValueError(f"Law: got {parts!r}; expected named domains, for instance Law(center=Box(...), radius=Interval(...)).")
+        for name, part in parts.items():
+            if not part.is_finite:
+                raise ValueError(f"Law {name}: got {type(part).__name__}, an infinite measure; expected one that can be drawn from. Use a distribution.")
+        self.parts = parts
+
+    @property
+    def dimension(self) -> int:
+        raise ValueError("a Law has named parts and no single dimension: give Equation(inputs=...), the size of the network's input.")
+
+    @property
+    def bases(self) -> tuple[Base, ...]:
+        return tuple(base for part in self.parts.values() for base in part.bases)
+
+    @property
+    def mass(self) -> float:
+        return 1.0
+
+    def map(self, z: Float[Array, "k"]) -> tuple[Record, Float[Array, ""]]:
+        mapped = _map_parts(tuple(self.parts.values()), z)
+        return Record(**{name: _unpack(part, point) for (name, part), (point, _) in zip(self.parts.items(), mapped, strict=True)}), jnp.ones(())
+
+    def sample(self, key: Key[Array, ""]) -> Record:
+        keys = jax.random.split(key, len(self.parts))
+        return Record(**{name: _unpack(part, part.sample(keys[i])) for i, (name, part) in enumerate(self.parts.items())})
+
+
+def _map_parts(parts: tuple[AbstractDomain, ...], z: Float[Array, "k"]) -> list[tuple[Any, Any]]:
+    """Each part's share of the base node, mapped."""
+    mapped, start = [], 0
+    for part in parts:
+        stop = start + len(part.bases)
+        mapped.append(part.map(z[start:stop]))
+        start = stop
+    return mapped
+
+
+def _unpack(part: AbstractDomain, point: Any) -> Any:
+    return point[0] if isinstance(point, jax.Array) and part.dimension == 1 else point

@@ -1,0 +1,147 @@
+"""Probability distributions: domains of mass 1."""
+
+import math
+from typing import Any
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from fredholm.checks import is_concrete, real, vector
+from fredholm.domains.base import AbstractDomain, Base
+
+
+class Normal(AbstractDomain):
+    r"""$\mathcal{N}(m, s^2 I)$ in d dimensions: $t = m + s\,z$ with z standard normal."""
+
+    mean: Any  # m, of shape (d,)
+    scale: Any  # s, a positive number
+
+    def __init__(self, mean: Any = (0.0,), scale: Any = 1.0):
+        self.mean = vector("Normal mean", mean)
+        self.scale = positive("Normal scale", scale, "the standard deviation")
+
+    @property
+    def dimension(self) -> int:
+        return len(self.mean)
+
+    @property
+    def bases(self) -> tuple[Base, ...]:
+        return (Base.NORMAL,) * self.dimension
+
+    @property
+    def mass(self) -> float:
+        return 1.0
+
+    def map(self, z: Float[Array, "d"]) -> tuple[Float[Array, "d"], Float[Array, ""]]:
+        return jnp.asarray(self.mean) + self.scale * z, jnp.ones(())
+
+    def density(self, point: Float[Array, "d"]) -> Float[Array, ""]:
+        return jnp.prod(_standard_normal((point - jnp.asarray(self.mean)) / self.scale) / self.scale)
+
+
+class LogNormal(AbstractDomain):
+    r"""$t = \exp(m + s\,z)$ with z standard normal: a positive number whose logarithm is $\mathcal{N}(m, s^2)$."""
+
+    mean: Any  # m, the mean of log t
+    scale: Any  # s, the standard deviation of log t
+
+    def __init__(self, mean: Any = 0.0, scale: Any = 1.0):
+        self.mean, self.scale = mean, positive("LogNormal scale", scale, "the standard deviation of log t")
+
+    @property
+    def dimension(self) -> int:
+        return 1
+
+    @property
+    def bases(self) -> tuple[Base, ...]:
+        return (Base.NORMAL,)
+
+    @property
+    def mass(self) -> float:
+        return 1.0
+
+    def map(self, z: Float[Array, "1"]) -> tuple[Float[Array, "1"], Float[Array, ""]]:
+        return jnp.exp(self.mean + self.scale * z), jnp.ones(())
+
+    def density(self, point: Float[Array, "1"]) -> Float[Array, ""]:
+        t = jnp.where(point[0] > 0, point[0], 1.0)
+        return jnp.where(point[0] > 0, _standard_normal((jnp.log(t) - self.mean) / self.scale) / (self.scale * t), 0.0)
+
+
+class Exponential(AbstractDomain):
+    r"""$t = a + s\,z$ with z of density $e^{-z}$ on $[0, \infty)$: density $e^{-(t-a)/s}/s$."""
+
+    low: Any  # a, where it starts
+    scale: Any  # s, the mean of t - a
+
+    def __init__(self, low: Any = 0.0, scale: Any = 1.0):
+        self.low, self.scale = low, positive("Exponential scale", scale, "the mean")
+
+    @property
+    def dimension(self) -> int:
+        return 1
+
+    @property
+    def bases(self) -> tuple[Base, ...]:
+        return (Base.HALF_LINE,)
+
+    @property
+    def mass(self) -> float:
+        return 1.0
+
+    def map(self, z: Float[Array, "1"]) -> tuple[Float[Array, "1"], Float[Array, ""]]:
+        return self.low + self.scale * z, jnp.ones(())
+
+    def density(self, point: Float[Array, "1"]) -> Float[Array, ""]:
+        z = (point[0] - self.low) / self.scale
+        return jnp.where(z >= 0, jnp.exp(-jnp.maximum(z, 0.0)) / self.scale, 0.0)
+
+
+class PowerLaw(AbstractDomain):
+    r"""A number r in $(a, b]$ whose power is uniform, $r^p \sim U[a^p, b^p]$: density $\propto r^{p-1}$.
+
+    With p = d this is the law of the radius of a uniform point in a d-dimensional ball.
+    """
+
+    low: float  # a >= 0
+    high: float  # b > a
+    power: float  # p > 0
+
+    def __init__(self, low: float, high: float, power: float = 1.0):
+        self.low, self.high = real("PowerLaw low", low, low=0.0), real("PowerLaw high", high, low=0.0)
+        self.power = real("PowerLaw power", power, low=1e-6)
+        if not self.low < self.high:
+            raise ValueError(f"PowerLaw: got low={low}, high={high}; expected low < high.")
+
+    @property
+    def dimension(self) -> int:
+        return 1
+
+    @property
+    def bases(self) -> tuple[Base, ...]:
+        return (Base.UNIT,)
+
+    @property
+    def mass(self) -> float:
+        return 1.0
+
+    def map(self, z: Float[Array, "1"]) -> tuple[Float[Array, "1"], Float[Array, ""]]:
+        low, high = self.low**self.power, self.high**self.power
+        # Counted from the upper end: uniform numbers live in [0, 1), and a radius must never be exactly zero.
+        return (high - (high - low) * z) ** (1 / self.power), jnp.ones(())
+
+    def density(self, point: Float[Array, "1"]) -> Float[Array, ""]:
+        inside = (point[0] > self.low) & (point[0] <= self.high)
+        r = jnp.where(inside, point[0], self.high)
+        return jnp.where(inside, self.power * r ** (self.power - 1) / (self.high**self.power - self.low**self.power), 0.0)
+
+
+def positive(name: str, value: Any, meaning: str) -> Any:
+    """A positive number, checked where it is known."""
+    if is_concrete(value) and not 0 < float(value) < math.inf:
+        raise ValueError(f"{name}: got {float(value):g}; expected a positive, finite number ({meaning}).")
+    return value
+
+
+def _standard_normal(z: Float[Array, "*d"]) -> Float[Array, "*d"]:
+    return jnp.exp(-0.5 * z**2) / math.sqrt(2 * math.pi)

@@ -1,0 +1,46 @@
+"""The sphere by another integration variable: normals, normalised."""
+
+from typing import Any
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key
+
+from fredholm.domains.base import AbstractDomain, Base, Nodes
+from fredholm.domains.round import Sphere
+
+
+class NormalizedSphere(AbstractDomain):
+    r"""The same sphere and the same measure as `Sphere`, from d standard normals instead of d-1 angles: $t = c + r\,z/|z|$.
+
+    One axis more than the sphere has, and a map that jumps at z = 0: rules that live from smoothness lose by it, which is
+    what Figure 18 of the paper measures. The node z = 0 of an odd Gauss rule has no direction and becomes $c + r e_1$.
+    """
+
+    sphere: Sphere
+
+    def __init__(self, center: Any, radius: Any = 1.0):
+        self.sphere = Sphere(center, radius)
+
+    @property
+    def dimension(self) -> int:
+        return self.sphere.dimension
+
+    @property
+    def bases(self) -> tuple[Base, ...]:
+        return (Base.NORMAL,) * self.dimension
+
+    @property
+    def mass(self) -> Float[Array, ""]:
+        return self.sphere.mass
+
+    def map(self, z: Float[Array, "d"]) -> tuple[Float[Array, "d"], Float[Array, ""]]:
+        length = jnp.linalg.norm(z)
+        first = jnp.zeros_like(z).at[0].set(1.0)
+        direction = jnp.where(length > 0, z / jnp.where(length > 0, length, 1.0), first)
+        return jnp.asarray(self.sphere.center) + self.sphere.radius * direction, self.mass
+
+    def draws(self, key: Key[Array, ""], n: int) -> Nodes:
+        return self.sphere.draws(key, n)
+
+    def rotate(self, key: Key[Array, ""], points: Float[Array, "n d"]) -> Float[Array, "n d"]:
+        return self.sphere.rotate(key, points)

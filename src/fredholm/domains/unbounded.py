@@ -1,0 +1,83 @@
+"""The half-line and the line, with length as their measure: infinite, so they can be integrated over and not sampled from."""
+
+import math
+from typing import Any
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from fredholm.domains.base import AbstractDomain, Base
+from fredholm.domains.distributions import positive
+
+
+class HalfLine(AbstractDomain):
+    r"""$[a, \infty)$ with length as its measure, by the change of variables $t = a + s\,z$, $dt = s\,e^{z}\,(e^{-z} dz)$:
+
+    $$\int_a^\infty g(t)\,dt = \mathbb{E}_{z \sim e^{-z}}\left[s\,e^{z} g(a + s z)\right].$$
+
+    Choose the scale s near the length over which g decays: a random rule has finite variance only where g falls
+    faster than $e^{-z/2}$, and `Gauss` (Laguerre) is exact where $g e^{z}$ is a polynomial in z.
+    """
+
+    low: Any  # a
+    scale: Any  # s, a positive number
+
+    def __init__(self, low: Any = 0.0, scale: Any = 1.0):
+        self.low, self.scale = low, positive("HalfLine scale", scale, "the length over which the integrand decays")
+
+    @property
+    def dimension(self) -> int:
+        return 1
+
+    @property
+    def bases(self) -> tuple[Base, ...]:
+        return (Base.HALF_LINE,)
+
+    @property
+    def mass(self) -> float:
+        return math.inf
+
+    @property
+    def is_finite(self) -> bool:
+        return False
+
+    def map(self, z: Float[Array, "1"]) -> tuple[Float[Array, "1"], Float[Array, ""]]:
+        return self.low + self.scale * z, self.scale * jnp.exp(z[0])
+
+    def density(self, point: Float[Array, "1"]) -> Float[Array, ""]:
+        return jnp.where(point[0] >= self.low, 1.0, 0.0)
+
+
+class Line(AbstractDomain):
+    r"""$(-\infty, \infty)$ with length as its measure, by $t = m + s\,z$, $dt = s\sqrt{2\pi}\,e^{z^2/2}\,\varphi(z)dz$ with $\varphi$ the standard normal density.
+
+    Choose m and s near the centre and the width of g: a random rule has finite variance only where g falls faster than $e^{-z^2/4}$.
+    """
+
+    mean: Any  # m
+    scale: Any  # s, a positive number
+
+    def __init__(self, mean: Any = 0.0, scale: Any = 1.0):
+        self.mean, self.scale = mean, positive("Line scale", scale, "the width of the integrand")
+
+    @property
+    def dimension(self) -> int:
+        return 1
+
+    @property
+    def bases(self) -> tuple[Base, ...]:
+        return (Base.NORMAL,)
+
+    @property
+    def mass(self) -> float:
+        return math.inf
+
+    @property
+    def is_finite(self) -> bool:
+        return False
+
+    def map(self, z: Float[Array, "1"]) -> tuple[Float[Array, "1"], Float[Array, ""]]:
+        return self.mean + self.scale * z, self.scale * math.sqrt(2 * math.pi) * jnp.exp(0.5 * z[0] ** 2)
+
+    def density(self, point: Float[Array, "1"]) -> Float[Array, ""]:
+        return jnp.ones(())

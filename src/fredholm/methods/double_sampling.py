@@ -1,0 +1,65 @@
+"""Double sampling: the product of two independent residuals."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key
+
+from fredholm.checks import nearest
+from fredholm.domains import Nodes
+from fredholm.equation import Equation
+from fredholm.methods.base import AbstractMethod, Info, draw, draw_pairs, estimate, weighted_integrand
+from fredholm.networks import Field
+from fredholm.rules import AbstractRule, MonteCarlo
+
+
+class DoubleSampling(AbstractMethod):
+    r"""Two independent estimates of the residual, multiplied: unbiased, and possibly negative,
+
+    $$\hat L(x) = \hat r_1(x)\,\hat r_2(x), \qquad \mathbb{E}\,\hat L = L.$$
+
+    `pairs="split"` cuts N independent nodes into two halves. `pairs="all"` multiplies every node with every other, the U-statistic
+    $\hat r^2 - s^2/N$ with the unbiased sample variance $s^2$: the same expectation from the same nodes with less variance.
+    A randomised node rule is drawn twice (Saleh et al., ICML 2024, equation 17).
+    """
+
+    pairs: Literal["split", "all"] = "split"  # split: two halves of the nodes; all: every pair of nodes
+
+    def __check_init__(self):
+        if self.pairs not in ("split", "all"):
+            raise nearest("pairs", str(self.pairs), ("split", "all"))
+
+    def check(self, equation: Equation, rules: Sequence[AbstractRule]) -> None:
+        if not rules:
+            raise ValueError("DoubleSampling: the equation has no integral to sample; use Standard().")
+        for rule in rules:
+            if not rule.is_random:
+                raise ValueError(
+                    f"DoubleSampling: got {rule!r}, whose nodes are always the same, so two draws are not independent. "
+                    "Use MonteCarlo(n), or give the rule randomize=Shift() or Rotation()."
+                )
+            if isinstance(rule, MonteCarlo) and rule.n < 2:
+                raise ValueError("DoubleSampling: got MonteCarlo(1); two independent residuals need at least 2 points, MonteCarlo(2).")
+            if isinstance(rule, MonteCarlo) and self.pairs == "split" and rule.n % 2:
+                raise ValueError(f"DoubleSampling(pairs='split'): got MonteCarlo({rule.n}); expected an even number of points.")
+
+    def residual_loss(
+        self, u: Field, state: Any, equation: Equation, rules: Sequence[AbstractRule], x: Any, key: Key[Array, ""]
+    ) -> Info:
+        if self.pairs == "all" and all(isinstance(rule, MonteCarlo) for rule in rules):
+            return {"residual": self._all_pairs(u, equation, draw(equation, rules, x, key), x)}
+        halves = [MonteCarlo(rule.n // 2) if isinstance(rule, MonteCarlo) else rule for rule in rules]
+        first, second = draw_pairs(equation, halves, halves, x, key)
+        left = equation.left(u, x)
+        product = (left + equation.sign * estimate(equation, u, x, first)) * (left + equation.sign * estimate(equation, u, x, second))
+        return {"residual": jnp.sum(product)}
+
+    def _all_pairs(self, u: Field, equation: Equation, nodes: Sequence[Nodes], x: Any) -> Float[Array, ""]:
+        residual, variance = equation.left(u, x), jnp.zeros((1,))
+        for integral, drawn in zip(equation.integrals, nodes, strict=True):
+            values = weighted_integrand(integral, u, x, drawn)  # each is 1/N of a sample of the integral
+            n = values.shape[0]
+            residual = residual + equation.sign * jnp.sum(values, axis=0)
+            variance = variance + n * jnp.var(values, axis=0, ddof=1)  # the unbiased variance of the mean of n samples
+        return jnp.sum(residual**2 - variance)

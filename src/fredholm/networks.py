@@ -1,0 +1,85 @@
+"""The unknown function: a recipe for a network, and the network with its learned scalars as `u`."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key
+
+from fredholm.checks import nearest, positive_integer
+
+ACTIVATIONS: Mapping[str, Callable[[Array], Array]] = {
+    "silu": jax.nn.silu,
+    "tanh": jnp.tanh,
+    "relu": jax.nn.relu,
+    "gelu": jax.nn.gelu,
+    "sin": jnp.sin,
+}
+
+
+class AbstractNetwork(eqx.Module):
+    """A recipe: it builds a network once the sizes of input and output are known."""
+
+    @abstractmethod
+    def build(self, inputs: int, outputs: int, key: Key[Array, ""]) -> eqx.Module:
+        """A network that takes a point of shape (inputs,) to a value of shape (outputs,)."""
+
+
+class MLP(AbstractNetwork):
+    r"""A perceptron with `depth` hidden layers of `width` units and a linear output; weights and biases start in
+    $U(\pm 1/\sqrt{\text{fan in}})$, inputs and outputs are not scaled."""
+
+    width: int = eqx.field(default=64, converter=lambda n: positive_integer("MLP width", n))  # units in each hidden layer
+    depth: int = eqx.field(default=3, converter=lambda n: positive_integer("MLP depth", n))  # hidden layers
+    activation: str = "silu"  # silu, tanh, relu, gelu or sin
+
+    def __check_init__(self):
+        if self.activation not in ACTIVATIONS:
+            raise nearest("activation", self.activation, ACTIVATIONS)
+
+    def build(self, inputs: int, outputs: int, key: Key[Array, ""]) -> eqx.nn.MLP:
+        return eqx.nn.MLP(inputs, outputs, self.width, self.depth, ACTIVATIONS[self.activation], key=key)
+
+
+class Given(AbstractNetwork):
+    """The user's own network: a function `key -> network`, called for every seed, or one Equinox module that every seed starts from."""
+
+    source: Callable[..., Any]
+
+    def build(self, inputs: int, outputs: int, key: Key[Array, ""]) -> Any:
+        network = self.source if isinstance(self.source, eqx.Module) else self.source(key)
+        shape = eqx.filter_eval_shape(network, jax.ShapeDtypeStruct((inputs,), float))
+        if shape.shape != (outputs,) and not (outputs == 1 and shape.shape == ()):
+            raise ValueError(
+                f"network: given a point of shape ({inputs},) it returns shape {shape.shape}; expected ({outputs},)"
+                f"{' or ()' if outputs == 1 else ''}. Equation(inputs=..., outputs=...) sets what is expected."
+            )
+        return network
+
+
+class Field(eqx.Module):
+    """`u` as the user's functions see it: `u(x)` of shape () for one output and (m,) for more, and learned scalars as attributes."""
+
+    network: Any  # the network itself
+    unknowns: dict[str, Float[Array, ""]]  # learned scalars by name
+    inputs: int = eqx.field(static=True)
+    outputs: int = eqx.field(static=True)
+
+    def __call__(self, x: Float[Array, "d"]) -> Float[Array, "..."]:
+        x = jnp.asarray(x)
+        if x.shape != (self.inputs,):
+            raise ValueError(
+                f"u: got a point of shape {x.shape}; expected ({self.inputs},). x and t are points of shape (d,): "
+                f"write u(t), not u(t[0]); to put a number back into a point use jnp.array([...]) or jnp.stack."
+            )
+        value = self.network(x)
+        return jnp.reshape(value, ()) if self.outputs == 1 else value
+
+    def __getattr__(self, name: str) -> Float[Array, ""]:
+        unknowns = self.__dict__.get("unknowns", {})
+        if name in unknowns:
+            return unknowns[name]
+        raise AttributeError(f"u has no {name!r}; learned scalars are named in Equation(unknowns={{...}}): {sorted(unknowns)}.")

@@ -1,0 +1,125 @@
+"""A density as a table that can be called inside compiled code, and the disk cache that keeps such tables."""
+
+import hashlib
+import json
+import logging
+import os
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+logger = logging.getLogger("fredholm")
+
+
+class TabulatedDensity(eqx.Module):
+    r"""n(x, t) by piecewise cubic interpolation on a regular grid of $z_i = \left(\frac{x_i - a}{b - a}\right)^{1/p}$ and t.
+
+    With p = 2 the grid is uniform in $\sqrt{x}$: kernels made of $\sqrt{x}$ give densities that are smooth in it and not in x. Called
+    with a point (x_1, ..., x_d, t). Beyond b and after the last time the table ends, and its last value stays.
+    """
+
+    values: Float[Array, "*grid times"]  # the density at the grid points, one axis for each size and the last for time
+    low: float  # a, the first grid point of every size
+    high: float  # b, the last
+    duration: float  # T; the times are uniform on [0, T]
+    grading: float  # p
+
+    def __check_init__(self):
+        if min(self.values.shape) < 4:
+            raise ValueError(f"TabulatedDensity values: got shape {self.values.shape}; expected at least 4 entries on every axis.")
+
+    def __call__(self, point: Float[Array, "d+1"]) -> Float[Array, ""]:
+        share = jnp.minimum((point[:-1] - self.low) / (self.high - self.low), 1.0)
+        if self.grading != 1.0:
+            # The root's slope at 0 is infinite; the inner `where` keeps it out of derivatives along t.
+            share = jnp.where(share > 0, jnp.where(share > 0, share, 1.0) ** (1 / self.grading), 0.0)
+        time = jnp.clip(point[-1:] / self.duration, 0.0, 1.0)
+        lengths = np.array(self.values.shape)
+        position = jnp.concatenate([share, time]) * (lengths - 1)
+        start = stencil_start(position, lengths, jnp)
+        weights = cubic_weights(position - start)
+        block = jax.lax.dynamic_slice(self.values, tuple(start), (4,) * self.values.ndim)
+        for axis in range(self.values.ndim):
+            block = jnp.tensordot(jnp.stack([w[axis] for w in weights]), block, 1)
+        return block
+
+
+def stencil_start(position: Any, length: Any, xp: Any) -> Any:
+    """The first of the four grid points round a position that is counted in grid steps."""
+    return xp.clip(xp.floor(position).astype(int) - 1, 0, length - 4)
+
+
+def cubic_weights(u: Any) -> tuple[Any, Any, Any, Any]:
+    """The Lagrange polynomials of the nodes 0, 1, 2, 3."""
+    a, b, c = u - 1, u - 2, u - 3
+    return -a * b * c / 6, u * b * c / 2, -u * a * c / 2, u * a * b / 6
+
+
+def cubic_matrix(z: np.ndarray, length: int) -> np.ndarray:
+    """The matrix (points, length) that interpolates values on `length` uniform nodes of [0, 1] as `TabulatedDensity` does."""
+    position = z * (length - 1)
+    start = stencil_start(position, length, np)
+    matrix = np.zeros((len(z), length))
+    for k, weight in enumerate(cubic_weights(position - start)):
+        matrix[np.arange(len(z)), start + k] = weight
+    return matrix
+
+
+def cache_directory() -> Path:
+    """Where tables are kept: $FREDHOLM_CACHE, else the user's cache directory of this system."""
+    if chosen := os.environ.get("FREDHOLM_CACHE"):
+        return Path(chosen)
+    if chosen := os.environ.get("XDG_CACHE_HOME"):
+        return Path(chosen) / "fredholm"
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "fredholm" / "Cache"
+    return Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "fredholm"
+
+
+def cached(settings: dict[str, Any], compute: Callable[[], np.ndarray]) -> np.ndarray:
+    """The table of these settings: from the disk if it is there and whole, else computed and kept."""
+    key = json.dumps(settings, sort_keys=True)
+    path = cache_directory() / f"coagulation-{hashlib.sha256(key.encode()).hexdigest()[:20]}.npz"
+    values = _read(path, key)
+    if values is None:
+        values = compute()
+        _write(path, key, values)
+    return values
+
+
+def _read(path: Path, key: str) -> np.ndarray | None:
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            if str(stored["settings"]) == key and np.all(np.isfinite(stored["values"])):
+                return stored["values"]
+        reason = "its settings or values are not what its name says"
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        reason = str(error) or type(error).__name__
+    logger.warning("the cached reference %s cannot be used (%s); it is computed again.", path, reason)
+    return None
+
+
+def _write(path: Path, key: str, values: np.ndarray) -> None:
+    """A whole file or none: written beside its place, then moved there."""
+    temporary = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".tmp", delete=False) as file:
+            temporary = Path(file.name)
+            np.savez(file, settings=np.array(key), values=values)
+        temporary.replace(path)
+    except OSError as error:
+        logger.warning("the reference could not be kept in %s (%s); it will be computed again next time.", path.parent, error)
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)

@@ -1,0 +1,65 @@
+"""Where the weak problems are scored: inside their training volumes, and on the paper's grid of radii and directions."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key
+
+from fredholm.checks import positive_integer
+from fredholm.domains import AbstractDomain, Ball, Base, Product
+from fredholm.domains.round import random_directions
+from fredholm.metrics import AbstractEvaluation
+
+
+class InsideBalls(AbstractDomain):
+    """Uniform points inside random balls: the points that the training volumes cover."""
+
+    center: AbstractDomain  # the law of the balls' centres
+    radius: AbstractDomain  # the law of their radii
+
+    @property
+    def dimension(self) -> int:
+        return self.center.dimension
+
+    @property
+    def bases(self) -> tuple[Base, ...]:
+        return (*Product(self.center, self.radius).bases, *Ball((0.0,) * self.dimension).bases)
+
+    @property
+    def mass(self) -> float:
+        return 1.0
+
+    def map(self, z: Float[Array, "k"]) -> tuple[Float[Array, "d"], Float[Array, ""]]:
+        first, second = len(self.center.bases), len(self.center.bases) + len(self.radius.bases)
+        center, radius = self.center.map(z[:first])[0], self.radius.map(z[first:second])[0]
+        return Ball(center, radius[0]).map(z[second:])[0], jnp.ones(())
+
+    def sample(self, key: Key[Array, ""]) -> Float[Array, "d"]:
+        key_center, key_radius, key_point = jax.random.split(key, 3)
+        return Ball(self.center.sample(key_center), self.radius.sample(key_radius)[0]).sample(key_point)
+
+
+class RadialGrid(AbstractEvaluation):
+    r"""The paper's Algorithm 2: quantiles of the radius of points of a rotation-invariant law, times uniform directions.
+
+    t points of the law give the radii's $(\frac{1}{2q}, \frac{3}{2q}, \ldots, \frac{2q-1}{2q})$ quantiles; each is combined with each of s
+    directions. Both are the same for every method and seed. The score standardises prediction and truth.
+    """
+
+    at: AbstractDomain  # the law of the points; it must be invariant under rotations round the origin
+    radii: int = eqx.field(default=500, converter=lambda n: positive_integer("RadialGrid radii", n))  # q
+    directions: int = eqx.field(default=500, converter=lambda n: positive_integer("RadialGrid directions", n))  # s
+    draws: int = eqx.field(default=10_000, converter=lambda n: positive_integer("RadialGrid draws", n))  # t
+    score: str = "mse_normalized"
+    metrics: tuple[str, ...] = ("mse", "relative_l2", "mse_mean_free", "mse_normalized")
+
+    def points(self, n: int | None = None) -> Float[Array, "n d"]:
+        key_points, key_directions = jax.random.split(jax.random.key(2024))
+        drawn = jax.vmap(self.at.sample)(jax.random.split(key_points, self.draws))
+        q, s = self.radii, self.directions
+        if n is not None and q * s > n:  # a coarser grid of the same shape, for a look during training
+            shrink = (n / (q * s)) ** 0.5
+            q, s = max(1, int(q * shrink)), max(1, int(s * shrink))
+        radii = jnp.quantile(jnp.linalg.norm(drawn, axis=-1), (jnp.arange(q) + 0.5) / q)
+        directions = random_directions(key_directions, s, self.at.dimension)
+        return (radii[:, None, None] * directions[None, :, :]).reshape(q * s, self.at.dimension)

@@ -1,0 +1,108 @@
+"""Ampère's law for a closed polygon of wires, through Stokes' theorem."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key
+
+from fredholm.domains import AbstractDomain, Ball, Base, Circle, Disc, Law, PowerLaw, Record, Sphere
+from fredholm.equation import Defaults, Equation, Integral
+from fredholm.methods import DelayedTarget
+from fredholm.metrics import AbstractEvaluation, Evaluation
+from fredholm.networks import MLP, Field
+from fredholm.operators import directional
+from fredholm.optimizers import Adam
+from fredholm.problems.wires import Wires
+from fredholm.rules import MonteCarlo
+
+CORNER = 3**-0.5
+RECTANGLE = ((CORNER, -CORNER, -CORNER), (CORNER, CORNER, CORNER), (-CORNER, CORNER, CORNER), (-CORNER, -CORNER, -CORNER))
+
+
+class Maxwell(Equation):
+    r"""$\nabla \times \nabla \times A = J$ for the current I in thin wires, as Stokes' theorem on random discs D with centre c, radius r and
+    normal n,
+
+    $$\oint_{\partial D} (\nabla \times A) \cdot dl = \sum_{\text{wires through } D} \pm I,$$
+
+    plus where the current crosses along n. The vector potential A is the network, with three outputs; there is no f: it is a weak form,
+    and it has no gauge term. It cannot see a constant, so a solution is compared inside the discs after removing the mean of each
+    component. (Saleh et al., ICML 2024, Example 2.2 and Section C.2; signs as in `Wires`.)
+    """
+
+    wires: Wires  # the polygon, its current, and the closed forms of A and B
+
+    def __init__(
+        self,
+        vertices: Any = RECTANGLE,
+        current: float = 1.0,
+        *,
+        centers: AbstractDomain | None = None,
+        radii: AbstractDomain | None = None,
+        evaluation: AbstractEvaluation | None = None,
+    ):
+        r"""`vertices` are the corners of the polygon of wires, of shape (m, 3), in the direction of the `current`; the last is joined to
+        the first. `centers` and `radii` are the laws of the discs: the unit ball, and $r^3 \sim U[0, 1]$ as in the published runs; the
+        paper's text has `radii=PowerLaw(0.0, 1.0, power=2.0)`. Normals are uniform on the sphere."""
+        self.wires = Wires(vertices, current)
+        centers = Ball((0.0, 0.0, 0.0), 1.0) if centers is None else centers
+        radii = PowerLaw(0.0, 1.0, power=3.0) if radii is None else radii
+        if centers.dimension != 3 or radii.dimension != 1:
+            raise ValueError(f"Maxwell centers, radii: got laws in {centers.dimension} and {radii.dimension} dimensions; expected 3 and 1.")
+        discs = Law(center=centers, normal=Sphere((0.0, 0.0, 0.0), 1.0), radius=radii)
+        super().__init__(
+            domain=discs,
+            integrals=[Integral(over=rim, g=circulation)],
+            y=self.wires.through,
+            exact=self.wires.potential,
+            evaluation=evaluation or Evaluation(InsideDiscs(discs), 5000, "mse_mean_free", ("mse", "relative_l2", "mse_mean_free")),
+            inputs=3,
+            outputs=3,
+            # The published settings (settings.md, part E).
+            defaults=Defaults(
+                DelayedTarget(tau=0.75, regularization=64.0, split=1000.0), MonteCarlo(1), MLP(64, 5, "tanh"), Adam(1e-3), 20_000, 400
+            ),
+        )
+
+
+def rim(disc: Record) -> Circle:
+    """The circle that bounds the disc."""
+    return Circle(disc.center, disc.radius, disc.normal)
+
+
+def circulation(u: Field, disc: Record, t: Float[Array, "3"]) -> Float[Array, ""]:
+    r"""$(\nabla \times A) \cdot \hat\tau = \partial_n A_r - \partial_r A_n$ at a point of the rim, whose tangent is $\hat\tau = n \times \hat r$.
+
+    In the frame $(\hat r, \hat\tau, n)$ of the circle two directional derivatives are enough, where the curl needs three.
+    """
+    radial = (t - disc.center) / disc.radius
+    along_normal, along_radius = jax.vmap(lambda direction: directional(u, t, direction))(jnp.stack([disc.normal, radial]))
+    return along_normal @ radial - along_radius @ disc.normal
+
+
+class InsideDiscs(AbstractDomain):
+    """Uniform points inside random discs: what the training volumes cover."""
+
+    discs: Law  # the law of center, normal and radius
+
+    @property
+    def dimension(self) -> int:
+        return 3
+
+    @property
+    def bases(self) -> tuple[Base, ...]:
+        return (*self.discs.bases, Base.UNIT, Base.UNIT)
+
+    @property
+    def mass(self) -> float:
+        return 1.0
+
+    def map(self, z: Float[Array, "k"]) -> tuple[Float[Array, "3"], Float[Array, ""]]:
+        disc, _ = self.discs.map(z[:-2])
+        return Disc(disc.center, disc.radius, disc.normal).map(z[-2:])[0], jnp.ones(())
+
+    def sample(self, key: Key[Array, ""]) -> Float[Array, "3"]:
+        key_disc, key_point = jax.random.split(key)
+        disc = self.discs.sample(key_disc)
+        return Disc(disc.center, disc.radius, disc.normal).sample(key_point)

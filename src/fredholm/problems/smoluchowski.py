@@ -1,0 +1,69 @@
+"""Smoluchowski's coagulation equation in a box of sizes, with the published settings."""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from fredholm.checks import real
+from fredholm.domains import Box, Interval, Point, Product
+from fredholm.equation import Condition, Defaults, Equation, Integral
+from fredholm.methods import DelayedTarget
+from fredholm.metrics import AbstractEvaluation, Evaluation
+from fredholm.networks import MLP, Field
+from fredholm.operators import derivative
+from fredholm.optimizers import Adam
+from fredholm.problems.coagulation import AbstractReference, Collocation
+from fredholm.problems.coagulation_kernels import Coagulation, Density, Kernel, linear_density
+from fredholm.rules import AbstractRule, MonteCarlo
+
+
+class Smoluchowski(Equation):
+    r"""The density n(x, t) of particles with d sizes $x \in [0, 1]^d$ that merge at the rate K, for $t \in [0, 1]$:
+
+    $$\partial_t n(x) = \frac12 \int_{[0, x]} K(x - x', x')\,n(x - x')\,n(x')\,dx' - n(x) \int_{[0, 1]^d} K(x, x'')\,n(x'')\,dx'',$$
+
+    with $n(x, 0) = n_0(x)$. The network's input is the point (x, t). The truth is a converged reference on a grid, computed once and
+    kept on disk. (Saleh et al., ICML 2024, Example 2.3 and Section C.3, with the kernel, the factor ½ and the limits of the published
+    runs: settings A3 to A5.)
+    """
+
+    coagulation: Coagulation  # K, n_0 and the two integrands
+
+    def __init__(
+        self,
+        dim: int = 1,
+        kernel: Kernel | None = None,
+        initial: Density = linear_density,
+        *,
+        weight: float = 1.0,
+        reference: AbstractReference | None = Collocation(),  # noqa: B008 - a frozen value
+        loss_rule: AbstractRule | None = None,
+        evaluation: AbstractEvaluation | None = None,
+    ):
+        r"""`dim` is d, `kernel` is K(x, x') of two sizes of shape (d,), `CutOffKernel()` unless given, and `initial` is $n_0$(x).
+        `weight` is that of the initial condition in the loss. `reference` computes the truth: `Collocation()`, the published
+        `EulerGrid()`, or None for none. `loss_rule` is the rule of the second integral, where it differs from the solver's: the published
+        deterministic runs have midpoints in the first and `MonteCarlo(n)` in the second (settings A6)."""
+        self.coagulation = Coagulation(dim, kernel, initial)
+        sizes = Box((0.0,) * self.coagulation.dim, (1.0,) * self.coagulation.dim)
+        domain = Product(sizes, Interval(0.0, 1.0))
+        start = Condition(Product(sizes, Point(0.0)), self.coagulation.at_start, weight=real("weight", weight, low=0.0))
+        super().__init__(
+            domain=domain,
+            f=time_derivative,
+            integrals=[Integral(smaller, self.coagulation.gain), Integral(sizes, self.coagulation.loss, loss_rule)],
+            conditions=[start],
+            exact=None if reference is None else reference.solve(self.coagulation),
+            evaluation=evaluation or Evaluation(domain, 5000, "mse", ("mse", "relative_l2")),
+            # The published settings (settings.md, part F); f has weight 1, so there is no split.
+            defaults=Defaults(DelayedTarget(tau=0.99, regularization=1.0), MonteCarlo(1), MLP(64, 3, "silu"), Adam(1e-3), 20_000, 400),
+        )
+
+
+def time_derivative(u: Field, point: Float[Array, "d+1"]) -> Float[Array, ""]:
+    r"""$\partial_t n(x, t)$."""
+    return derivative(u, point, axis=-1)
+
+
+def smaller(point: Float[Array, "d+1"]) -> Box:
+    """[0, x]: the sizes that a part of a particle of size x can have."""
+    return Box(jnp.zeros_like(point[:-1]), point[:-1])

@@ -1,0 +1,74 @@
+"""What a person sees while a training runs."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+
+class Watched(Protocol):
+    """A training, as far as progress looks at it."""
+
+    step: int
+    records: list[dict[str, np.ndarray]]
+
+
+class Silent:
+    """Shows nothing."""
+
+    def update(self, training: Watched) -> None:
+        """Takes note of nothing."""
+
+
+class Bar:
+    """A bar with rate, time left, loss and error, on the terminal or in a notebook."""
+
+    def __init__(self, progress: Progress, task: int):
+        self._progress, self._task = progress, task
+
+    def update(self, training: Watched) -> None:
+        """Moves the bar."""
+        self._progress.update(self._task, completed=training.step, last=_last(training))  # type: ignore[arg-type]
+
+
+class Lines:
+    """A line for every tenth of the way, where there is no terminal."""
+
+    def __init__(self, label: str, steps: int, console: Console):
+        self._label, self._steps, self._console, self._shown = label, steps, console, 0
+
+    def update(self, training: Watched) -> None:
+        """Prints a line when another tenth is done."""
+        tenth = 10 * training.step // self._steps
+        if tenth > self._shown and training.records:
+            self._shown = tenth
+            self._console.print(f"{self._label}: step {training.step}/{self._steps}  {_last(training)}", highlight=False)
+
+
+def _last(training: Watched) -> str:
+    """The newest loss and error, as the mean over the seeds that are well."""
+    if not training.records:
+        return ""
+    record = training.records[-1]
+    shown = [(name, record[name]) for name in ("loss", "error") if name in record]
+    return "  ".join(f"{name} {np.nanmean(value):.2e}" for name, value in shown if np.isfinite(value).any())
+
+
+@contextmanager
+def show_progress(label: str, start: int, steps: int, *, shown: bool | None) -> Iterator[Silent | Bar | Lines]:
+    """The progress of one training on standard error. `shown=None`: a bar on a terminal, nothing elsewhere; True: lines elsewhere."""
+    terminal = sys.stderr.isatty() or "ipykernel" in sys.modules
+    if shown is False or (shown is None and not terminal):
+        yield Silent()
+        return
+    console = Console(stderr=True)
+    if not terminal:
+        yield Lines(label, steps, console)
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[last]}"))
+    with Progress(*columns, TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), console=console, speed_estimate_period=60) as bar:
+        yield Bar(bar, bar.add_task(label, total=steps, completed=start, last=""))

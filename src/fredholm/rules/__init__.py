@@ -1,0 +1,38 @@
+"""Integration rules: nodes and weights for any domain."""
+
+from fredholm.rules.base import AbstractNodeRule, AbstractRandomization, AbstractRule
+from fredholm.rules.even import Even
+from fredholm.rules.gauss import Gauss
+from fredholm.rules.importance import Importance, Warp, fit_importance
+from fredholm.rules.interpolatory import ClenshawCurtis, Leja
+from fredholm.rules.monte_carlo import MonteCarlo
+from fredholm.rules.quasi_monte_carlo import QuasiMonteCarlo
+from fredholm.rules.randomize import Rotation, Scramble, Shift
+from fredholm.rules.sequences import AbstractSequence, AdditiveRecursion, Halton, Lattice, Sobol
+from fredholm.rules.smolyak import Smolyak
+from fredholm.rules.tensor import AbstractTensorRule
+
+__all__ = [
+    "AbstractNodeRule",
+    "AbstractRandomization",
+    "AbstractRule",
+    "AbstractSequence",
+    "AbstractTensorRule",
+    "AdditiveRecursion",
+    "ClenshawCurtis",
+    "Even",
+    "Gauss",
+    "Halton",
+    "Importance",
+    "Lattice",
+    "Leja",
+    "MonteCarlo",
+    "QuasiMonteCarlo",
+    "Rotation",
+    "Scramble",
+    "Shift",
+    "Smolyak",
+    "Sobol",
+    "Warp",
+    "fit_importance",
+]

@@ -1,0 +1,164 @@
+"""What every integration rule is: nodes and weights for any domain."""
+
+from abc import abstractmethod
+from functools import lru_cache
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Key
+
+from fredholm.domains import AbstractDomain, Base, Nodes
+
+MAXIMUM_NODES = 1_000_000  # A rule that would need more on one domain is refused, with its count.
+
+
+class AbstractRule(eqx.Module):
+    """How an integral becomes a weighted sum of the integrand at nodes."""
+
+    @abstractmethod
+    def size(self, domain: AbstractDomain) -> int:
+        """k, the number of nodes on this domain."""
+
+    @abstractmethod
+    def nodes(self, domain: AbstractDomain, key: Key[Array, ""]) -> Nodes:
+        """The nodes of one draw."""
+
+    @property
+    @abstractmethod
+    def is_random(self) -> bool:
+        """True where two draws with different keys are independent, and each estimates the integral without bias."""
+
+    def pair(self, other: "AbstractRule", domain: AbstractDomain, key: Key[Array, ""]) -> tuple[Nodes, Nodes]:
+        """Two independent draws, this rule's and the other's."""
+        first, second = jax.random.split(key)
+        return self.nodes(domain, first), other.nodes(domain, second)
+
+    def check(self, domain: AbstractDomain) -> None:
+        """Raises `ValueError` where the rule makes no sense on the domain."""
+
+    def absolute_weight(self, domain: AbstractDomain) -> float:
+        r"""$\sum_i |w_i|$ of the rule on the base measure, where $\sum_i w_i = 1$: how much it magnifies errors of the integrand."""
+        return 1.0
+
+    def has_negative_weights(self, domain: AbstractDomain) -> bool:
+        """True where some weights are negative, so that a sum of squares is no longer positive."""
+        return False
+
+    def describe(self, domain: AbstractDomain) -> str:
+        """One line: how many nodes, which weights, exact to which degree, random or not."""
+        drawn = "new nodes in every draw, unbiased" if self.is_random else "the same nodes in every draw"
+        return f"{self!r}: {self.size(domain)} nodes on {type(domain).__name__}; sum |w| = {self.absolute_weight(domain):.4g}; {drawn}"
+
+
+class AbstractRandomization(eqx.Module):
+    """A random move of a fixed set of nodes that makes the rule unbiased."""
+
+    fixed: eqx.AbstractVar[bool]  # drawn once for the whole training (True), or anew for every x and step (False)
+
+    @abstractmethod
+    def move_base(self, nodes: Float[Array, "k b"], key: Key[Array, ""]) -> Float[Array, "k b"]:
+        """Moves nodes in the unit cube."""
+
+    @abstractmethod
+    def move_points(self, domain: AbstractDomain, points: Float[Array, "k d"], key: Key[Array, ""]) -> Float[Array, "k d"]:
+        """Moves points on the domain."""
+
+    @abstractmethod
+    def check(self, rule: "AbstractNodeRule", domain: AbstractDomain) -> None:
+        """Raises `ValueError` where the move would not leave every single node distributed as the domain's measure."""
+
+
+class AbstractNodeRule(AbstractRule):
+    r"""Fixed nodes $z_i$ and weights $w_i$ of the base measure, mapped to the domain, and moved at random if asked.
+
+    $$\int g\,d\mu = \mathbb{E}_{z\sim\beta}[\omega(z)\,g(t(z))] \approx \sum_i w_i\,\omega(z_i)\,g(t(z_i)), \qquad \sum_i w_i = 1.$$
+
+    Nodes are built once, in float64 on the host.
+    """
+
+    randomize: eqx.AbstractVar[AbstractRandomization | None]
+
+    @abstractmethod
+    def base_nodes(self, bases: tuple[Base, ...]) -> tuple[np.ndarray, np.ndarray]:
+        """Nodes of shape (k, axes) and weights of shape (k,) that sum to 1; each axis is in the measure that `axis_measure` says."""
+
+    def axis_measure(self, base: Base) -> Base:
+        """Where the rule's nodes of an axis live: the unit interval, and then the inverse distribution function carries them to `base`.
+
+        A rule that has nodes for the base measure itself (Hermite's on a normal axis) returns `base`.
+        """
+        return Base.UNIT
+
+    @property
+    def is_digital(self) -> bool:
+        """True for a digital net in base 2, which scrambling leaves a net."""
+        return False
+
+    def degree(self, bases: tuple[Base, ...]) -> int:
+        """The total degree up to which every polynomial in z is integrated exactly."""
+        return 0
+
+    def size(self, domain: AbstractDomain) -> int:
+        return len(_cached_base_nodes(self, domain.bases)[1])
+
+    @property
+    def is_random(self) -> bool:
+        return self.randomize is not None and not self.randomize.fixed
+
+    def absolute_weight(self, domain: AbstractDomain) -> float:
+        return float(np.sum(np.abs(_cached_base_nodes(self, domain.bases)[1])))
+
+    def has_negative_weights(self, domain: AbstractDomain) -> bool:
+        return bool(np.min(_cached_base_nodes(self, domain.bases)[1]) < 0)
+
+    def describe(self, domain: AbstractDomain) -> str:
+        before = "" if self.randomize is None else " before the random move"
+        return f"{super().describe(domain)}; exact to degree {self.degree(domain.bases)} in z on {len(domain.bases)} axes{before}"
+
+    def check(self, domain: AbstractDomain) -> None:
+        if self.randomize is not None:
+            self.randomize.check(self, domain)
+        if not domain.is_finite:
+            self._check_range(domain)
+
+    def _check_range(self, domain: AbstractDomain) -> None:
+        """On an infinite measure the outer nodes' weights are a tiny share times a huge factor, which must both be numbers."""
+        nodes, _ = _cached_base_nodes(self, domain.bases)
+        logarithm = np.zeros(len(nodes))
+        for axis, base in enumerate(domain.bases):
+            if self.axis_measure(base) is base:
+                logarithm += base.decay(nodes[:, axis])
+        most = float(np.log(jnp.finfo(float).max)) - 5
+        if np.max(logarithm) > most:
+            raise ValueError(
+                f"{self!r} on {type(domain).__name__}: its outermost node has a weight of exp({np.max(logarithm):.0f}) times a share of its inverse, "
+                f"beyond {jnp.zeros(()).dtype} (at most exp({most:.0f})). Use fewer nodes, or jax.config.update('jax_enable_x64', True)."
+            )
+
+    def nodes(self, domain: AbstractDomain, key: Key[Array, ""]) -> Nodes:
+        self.check(domain)
+        base_nodes, shares = _cached_base_nodes(self, domain.bases)
+        z = jnp.asarray(base_nodes, float)
+        move = self.randomize
+        if move is not None:
+            key = jax.random.key(0) if move.fixed else key
+            z = move.move_base(z, key)
+        points, weights = jax.vmap(domain.map)(to_bases(z, domain.bases, tuple(map(self.axis_measure, domain.bases))))
+        if move is not None:
+            points = move.move_points(domain, points, key)
+        return Nodes(points, weights * jnp.asarray(shares, float))
+
+
+def to_bases(z: Float[Array, "k b"], bases: tuple[Base, ...], measures: tuple[Base, ...]) -> Float[Array, "k b"]:
+    """Each axis from the unit interval to its base measure, where its nodes are not given in that measure already."""
+    if bases == measures:
+        return z
+    axes = enumerate(zip(bases, measures, strict=True))
+    return jnp.stack([z[:, axis] if base is measure else base.from_unit(z[:, axis]) for axis, (base, measure) in axes], axis=-1)
+
+
+@lru_cache(maxsize=256)
+def _cached_base_nodes(rule: AbstractNodeRule, bases: tuple[Base, ...]) -> tuple[np.ndarray, np.ndarray]:
+    return rule.base_nodes(bases)

@@ -1,0 +1,34 @@
+"""Independent random nodes."""
+
+import equinox as eqx
+import jax
+from jaxtyping import Array, Key
+
+from fredholm.checks import positive_integer
+from fredholm.domains import AbstractDomain, Nodes
+from fredholm.rules.base import AbstractRule
+
+
+class MonteCarlo(AbstractRule):
+    r"""N independent nodes: $\int g\,d\mu \approx \frac{1}{N}\sum_i \omega(z_i)\, g(t(z_i))$, unbiased with variance Var/N."""
+
+    n: int = eqx.field(converter=lambda n: positive_integer("MonteCarlo n", n))  # N, exactly this many points
+
+    def size(self, domain: AbstractDomain) -> int:
+        return self.n
+
+    @property
+    def is_random(self) -> bool:
+        return True
+
+    def nodes(self, domain: AbstractDomain, key: Key[Array, ""]) -> Nodes:
+        return domain.draws(key, self.n)
+
+    def pair(self, other: AbstractRule, domain: AbstractDomain, key: Key[Array, ""]) -> tuple[Nodes, Nodes]:
+        """Two parts of one draw of n + n' nodes, so that methods with equal point counts meet the same points."""
+        if not isinstance(other, MonteCarlo):
+            return super().pair(other, domain, key)
+        total = self.n + other.n
+        drawn = domain.draws(key, total)
+        first, second = jax.tree.map(lambda leaf: leaf[: self.n], drawn), jax.tree.map(lambda leaf: leaf[self.n :], drawn)
+        return Nodes(first.points, first.weights * (total / self.n)), Nodes(second.points, second.weights * (total / other.n))

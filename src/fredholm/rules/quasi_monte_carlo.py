@@ -1,0 +1,35 @@
+"""Low-discrepancy nodes with equal weights."""
+
+import equinox as eqx
+import numpy as np
+
+from fredholm.checks import positive_integer
+from fredholm.domains import Base
+from fredholm.rules.base import MAXIMUM_NODES, AbstractNodeRule, AbstractRandomization
+from fredholm.rules.sequences import AbstractSequence, AdditiveRecursion
+
+
+class QuasiMonteCarlo(AbstractNodeRule):
+    r"""N points of a low-discrepancy sequence with equal weights: $\int g\,d\mu \approx \frac1N \sum_i \omega(z_i)\,g(t(z_i))$.
+
+    The error is bounded by the variation of the integrand times the points' star discrepancy, about $(\log N)^k/N$.
+    """
+
+    n: int = eqx.field(converter=lambda n: positive_integer("QuasiMonteCarlo n", n))  # N, exactly this many points
+    sequence: AbstractSequence = AdditiveRecursion()  # AdditiveRecursion(), Sobol(), Halton() or Lattice()
+    randomize: AbstractRandomization | None = None  # Shift(), Rotation(), Scramble() for Sobol(), or None
+
+    def __check_init__(self) -> None:
+        if not isinstance(self.sequence, AbstractSequence):
+            raise ValueError(f"QuasiMonteCarlo sequence: got {self.sequence!r}; expected for instance Sobol(), with its parentheses.")
+        if self.n > MAXIMUM_NODES:
+            raise ValueError(f"QuasiMonteCarlo n: got {self.n:,}; expected at most {MAXIMUM_NODES:,}.")
+        self.sequence.points(self.n, 1)  # Refuses a count that the sequence cannot have, here and not in the first step.
+
+    @property
+    def is_digital(self) -> bool:
+        return self.sequence.is_digital
+
+    def base_nodes(self, bases: tuple[Base, ...]) -> tuple[np.ndarray, np.ndarray]:
+        nodes = self.sequence.points(self.n, len(bases)) if bases else np.zeros((self.n, 0))
+        return nodes, np.full(self.n, 1 / self.n)

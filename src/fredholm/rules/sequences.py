@@ -1,0 +1,105 @@
+"""Low-discrepancy points in the unit cube."""
+
+import math
+from abc import abstractmethod
+
+import equinox as eqx
+import numpy as np
+from scipy.stats import qmc
+
+from fredholm.checks import real
+
+MAXIMUM_SOBOL_AXES = 21201  # Joe and Kuo's table of direction numbers.
+
+
+class AbstractSequence(eqx.Module):
+    """Where n points of the unit cube are placed so that every box holds nearly its share of them."""
+
+    @property
+    def is_digital(self) -> bool:
+        """True for a digital net in base 2."""
+        return False
+
+    @abstractmethod
+    def points(self, n: int, axes: int) -> np.ndarray:
+        """The first n points, of shape (n, axes), inside the open cube."""
+
+
+class AdditiveRecursion(AbstractSequence):
+    r"""$z_i = (\tfrac12 + i\alpha) \bmod 1$ for i = 1..n, with $\alpha_j = \phi^{-j}$ and $\phi > 1$ the root of $\phi^{k+1} = \phi + 1$ on k axes.
+
+    The golden ratio's sequence where k = 1, and its generalisation elsewhere (Roberts, 2018): the paper's choice.
+    """
+
+    def points(self, n: int, axes: int) -> np.ndarray:
+        phi = 2.0
+        for _ in range(64):  # A contraction, to the fixed point of (1 + phi)^(1/(k+1)).
+            phi = (1 + phi) ** (1 / (axes + 1))
+        return (0.5 + np.outer(np.arange(1, n + 1), phi ** -np.arange(1.0, axes + 1))) % 1.0
+
+
+class Sobol(AbstractSequence):
+    """Sobol's digital net in base 2 with the direction numbers of Joe and Kuo (2008); n a power of 2, since no other count is balanced.
+
+    The net is moved by half a cell, so that no node lies on the cube's boundary.
+    """
+
+    @property
+    def is_digital(self) -> bool:
+        return True
+
+    def points(self, n: int, axes: int) -> np.ndarray:
+        if n & (n - 1):
+            raise ValueError(
+                f"Sobol(): got n={n}; expected a power of 2, for instance {2 ** int(math.log2(n))} or {2 ** (int(math.log2(n)) + 1)}: "
+                "other counts are not balanced. Halton(), Lattice() and AdditiveRecursion() take any n."
+            )
+        if axes > MAXIMUM_SOBOL_AXES:
+            raise ValueError(f"Sobol(): got {axes} axes; expected at most {MAXIMUM_SOBOL_AXES}.")
+        return qmc.Sobol(axes, scramble=False, bits=32).random_base2(int(math.log2(n))) + 0.5 / n
+
+
+class Halton(AbstractSequence):
+    """The digits of 1..n, mirrored, in the base of a different prime for each axis (Halton, 1960). Good on few axes: beyond
+    about 10, neighbouring axes are correlated until n exceeds the product of their primes.
+    """
+
+    def points(self, n: int, axes: int) -> np.ndarray:
+        return qmc.Halton(axes, scramble=False).random(n + 1)[1:]  # The first one is the corner 0.
+
+
+class Lattice(AbstractSequence):
+    r"""The rank-1 lattice $z_i = (i\,g/n + \tfrac{1}{2n}) \bmod 1$ with a generating vector g built for this n.
+
+    g is found component by component: each entry minimises, given the ones before, the squared worst-case error in the Korobov
+    space of smoothness 2,
+
+    $$P_2 = -1 + \frac1n \sum_i \prod_j \left(1 + 2\pi^2\gamma_j B_2(\{i g_j/n\})\right), \qquad \gamma_j = \gamma^{j-1},$$
+
+    which is known to reach the optimal rate for smooth periodic integrands (Kuo, 2003; Nuyens and Cools, 2006).
+    """
+
+    decay: float = eqx.field(default=0.9, converter=lambda value: real("Lattice decay", value, low=0.0, high=1.0))  # gamma
+
+    def points(self, n: int, axes: int) -> np.ndarray:
+        vector = generating_vector(n, axes, self.decay)
+        return (np.outer(np.arange(n), vector) % n + 0.5) / n
+
+
+def generating_vector(n: int, axes: int, decay: float) -> np.ndarray:
+    """Component-by-component construction. Large n try a fixed, evenly spread part of the candidates, so that it takes seconds at most."""
+    i = np.arange(n)
+    kernel = 2 * np.pi**2 * ((i / n) ** 2 - i / n + 1 / 6)
+    # A generator and its mirror image give the same lattice error, so half of the numbers without common divisor do.
+    candidates = np.array([g for g in range(1, max(2, n // 2 + 1)) if math.gcd(g, n) == 1])
+    most = max(16, 10_000_000 // n)
+    if len(candidates) > most:
+        candidates = candidates[np.linspace(0, len(candidates) - 1, most).astype(int)]
+    chosen, product = [], np.ones(n)
+    for axis in range(axes):
+        weighted = decay**axis * kernel
+        errors = [np.dot(product, weighted[(i * g) % n]) for g in candidates] if axis else [0.0]
+        best = candidates[int(np.argmin(errors))]
+        chosen.append(best)
+        product = product * (1 + weighted[(i * best) % n])
+    return np.array(chosen, dtype=np.int64)

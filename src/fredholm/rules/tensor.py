@@ -1,0 +1,78 @@
+"""Rules on one axis, and their tensor products."""
+
+from abc import abstractmethod
+from functools import lru_cache
+from typing import Self
+
+import equinox as eqx
+import numpy as np
+
+from fredholm.domains import AbstractDomain, Base
+from fredholm.rules.base import MAXIMUM_NODES, AbstractNodeRule
+
+
+class AbstractTensorRule(AbstractNodeRule):
+    r"""n nodes on each axis, $n^k$ on k axes: $\sum_{i_1} w_{i_1} \cdots \sum_{i_k} w_{i_k}\, h(z_{i_1}, \ldots, z_{i_k})$."""
+
+    n: eqx.AbstractVar[int]  # nodes on each axis
+
+    @abstractmethod
+    def axis_nodes(self, base: Base) -> tuple[np.ndarray, np.ndarray]:
+        """n increasing nodes and weights that sum to 1, on one axis."""
+
+    @abstractmethod
+    def axis_degree(self) -> int:
+        """The degree up to which one axis is exact."""
+
+    @abstractmethod
+    def refined(self, level: int) -> Self:
+        """The rule `level` steps finer, on one axis: what a sparse grid is built from."""
+
+    def check_axes(self, domain: AbstractDomain) -> None:
+        """Raises `ValueError` where one of the domain's axes cannot have this rule."""
+
+    def check(self, domain: AbstractDomain) -> None:
+        self.check_axes(domain)
+        super().check(domain)
+
+    def degree(self, bases: tuple[Base, ...]) -> int:
+        # A midpoint that the inverse distribution function carries to a normal axis is exact for constants only.
+        return self.axis_degree() if all(self.axis_measure(base) is base for base in bases) else 0
+
+    def base_nodes(self, bases: tuple[Base, ...]) -> tuple[np.ndarray, np.ndarray]:
+        count = self.n ** len(bases)
+        if count > MAXIMUM_NODES:
+            raise ValueError(
+                f"{self!r} on {len(bases)} axes needs {self.n}^{len(bases)} = {count:.4g} nodes, more than {MAXIMUM_NODES:,}. "
+                "Use fewer, or a rule whose cost does not grow like that: Smolyak(rule, level), QuasiMonteCarlo(n), MonteCarlo(n)."
+            )
+        return tensor_product([cached_axis_nodes(self, base) for base in bases])
+
+
+class AbstractClosedRule(AbstractTensorRule):
+    """A rule that uses the end points of the unit interval, so only bounded axes can have it."""
+
+    def check_axes(self, domain: AbstractDomain) -> None:
+        unbounded = [base.value for base in domain.bases if base is not Base.UNIT]
+        if unbounded:
+            raise ValueError(
+                f"{type(self).__name__} has nodes at the end points of the unit interval, and on {type(domain).__name__} "
+                f"({unbounded[0]}) an end point is infinity. Use Gauss(n), Even(n), QuasiMonteCarlo(n) or MonteCarlo(n)."
+            )
+
+
+def tensor_product(axes: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    """Every combination of one node per axis, with the product of their weights; no axis gives one node of weight 1."""
+    if not axes:
+        return np.zeros((1, 0)), np.ones(1)
+    nodes = np.meshgrid(*[nodes for nodes, _ in axes], indexing="ij")
+    weights = np.ones(1)
+    for _, axis_weights in axes:
+        weights = np.multiply.outer(weights, axis_weights).ravel()
+    return np.stack([axis.ravel() for axis in nodes], axis=-1), weights
+
+
+@lru_cache(maxsize=1024)
+def cached_axis_nodes(rule: AbstractTensorRule, base: Base) -> tuple[np.ndarray, np.ndarray]:
+    """`rule.axis_nodes(base)`, built once."""
+    return rule.axis_nodes(base)

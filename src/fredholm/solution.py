@@ -1,0 +1,277 @@
+"""What `solve` returns: the trained networks of all seeds, how they got there, and how good they are."""
+
+import html
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+from jaxtyping import Array, Float
+
+from fredholm.equation import Equation, as_vector
+from fredholm.keys import Keys
+from fredholm.networks import AbstractNetwork, Field, Given
+from fredholm.recipes import NotRebuildable, decode
+from fredholm.statistics import bootstrap_interval
+from fredholm.status import SeedStatus, Status
+from fredholm.storage import Arrays, RunFolder, unflatten
+
+
+class Solution:
+    """The solution of an equation: one network for each seed.
+
+    Attributes:
+        problem: the `Equation`, or None where a loaded run could not rebuild it.
+        settings: everything that defines the run, as plain data (what `run.json` holds).
+        status: a `SeedStatus` for each seed, how its training ended and at which step.
+        history: an `xarray.Dataset` over (seed, step) with `loss` and its parts, `integration_variance`, `excess_variance`, `drift`,
+            `error` and what else applies.
+        unknowns: the learned scalars, an array over the seeds for each.
+    """
+
+    def __init__(
+        self,
+        problem: Equation | None,
+        settings: dict[str, Any],
+        status: Sequence[SeedStatus],
+        history: xr.Dataset,
+        u: Field,
+        target: Field,
+        arrays: Arrays,
+    ):
+        self.problem, self.settings, self.status, self.history = problem, settings, tuple(status), history
+        self._u, self._target = u, target  # stacked over the seeds
+        self._arrays = arrays  # the whole training state by path, so that a saved solution can be continued
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds, in order."""
+        return tuple(self.settings["seeds"])
+
+    @property
+    def good(self) -> np.ndarray:
+        """Which seeds ended well."""
+        return np.array([not entry.status.is_failure for entry in self.status])
+
+    @property
+    def steps(self) -> int:
+        """The steps that the run has done."""
+        return int(self.settings["done"])
+
+    @property
+    def seconds(self) -> float:
+        """The time spent in training, over all its parts."""
+        return float(self.settings["seconds"])
+
+    @property
+    def unknowns(self) -> dict[str, np.ndarray]:
+        """The learned scalars of each seed."""
+        return {name: np.asarray(value) for name, value in self._u.unknowns.items()}
+
+    def members(self, points: Any) -> Float[Array, "s n ..."]:
+        """The prediction of every seed at points of shape (n, d): (s, n), or (s, n, m) for m outputs."""
+        return self._predict(self._u, points)
+
+    def __call__(self, points: Any) -> Float[Array, "n ..."]:
+        """The mean prediction over the seeds that ended well, at points of shape (n, d): (n,), or (n, m) for m outputs."""
+        return self._mean(self.members(points))
+
+    def target(self, points: Any) -> Float[Array, "n ..."]:
+        """The mean prediction of the target network, the delayed copy; the network itself for methods that have none."""
+        return self._mean(self._predict(self._target, points))
+
+    def _mean(self, values: Float[Array, "s n ..."]) -> Float[Array, "n ..."]:
+        good = self.good if self.good.any() else np.ones(len(self.status), bool)
+        return jnp.mean(values[np.flatnonzero(good)], axis=0)
+
+    def _predict(self, u: Field, points: Any) -> Float[Array, "s n ..."]:
+        with self._precision():
+            points = jnp.asarray(points, float)
+            if points.ndim != 2 or points.shape[1] != u.inputs:
+                raise ValueError(f"points: got shape {points.shape}; expected (n, {u.inputs}), one point in each row.")
+            return _predict_stacked(u, points)
+
+    def evaluate(self, points: Any = None, *, problem: Equation | None = None) -> dict[str, np.ndarray]:
+        """The error of each seed against the exact solution: `mse`, `relative_l2` and where they apply `mse_mean_free`,
+        `mse_linear_free`, `mse_normalized`, each an array over the seeds; at the problem's own evaluation points unless given."""
+        problem = self._problem(problem)
+        if problem.evaluation is None:
+            raise ValueError("evaluate: the problem says nothing of where to evaluate; give Equation(evaluation=fr.Evaluation(...)).")
+        evaluation = problem.evaluation
+        with self._precision():
+            points = evaluation.points() if points is None else jnp.asarray(points, float)
+            predictions = self.members(points).reshape(len(self.seeds), len(points), problem.outputs)
+            rows = []
+            for index, seed in enumerate(self.seeds):
+                own = problem.realize(Keys.of(seed).problem) if problem.is_drawn else problem
+                rows.append(evaluation(predictions[index], own.truth(points), points))
+        return {name: np.array([float(row[name]) for row in rows]) for name in rows[0]}
+
+    def summary(self, *, problem: Equation | None = None) -> dict[str, tuple[float, float, float]]:
+        """The mean over the seeds that ended well, with its 95 % bootstrap interval, of every metric and learned scalar."""
+        values: dict[str, np.ndarray] = {}
+        if (problem or self.problem) is not None and (problem or self.problem).exact is not None:  # type: ignore[union-attr]
+            values.update(self.evaluate(problem=problem))
+        values.update(self.unknowns)
+        good = self.good if self.good.any() else np.ones(len(self.status), bool)
+        return {name: bootstrap_interval(array[good]) for name, array in values.items()}
+
+    def to_dataset(self, grid: Any = None) -> xr.Dataset:
+        """The predictions as an `xarray.Dataset`, ready for NetCDF (`.to_netcdf`) or a table (`.to_dataframe().to_csv`).
+
+        `grid` maps an axis name to its coordinates, `{"x": linspace(0, 1, 50), "t": [0, 1]}`, or is an array of points of shape (n, d).
+        """
+        grid = self._default_grid() if grid is None else grid
+        if isinstance(grid, Mapping):
+            axes = {str(name): np.asarray(values, float) for name, values in grid.items()}
+            if len(axes) != self._u.inputs or any(values.ndim != 1 for values in axes.values()):
+                raise ValueError(f"grid: got {len(axes)} axes {list(axes)}; expected {self._u.inputs}, each a list of numbers.")
+            points = np.stack([axis.ravel() for axis in np.meshgrid(*axes.values(), indexing="ij")], axis=-1)
+            shape, dims, coordinates = tuple(map(len, axes.values())), tuple(axes), dict(axes)
+        else:
+            points = np.asarray(grid, float)
+            shape, dims = (len(points),), ("point",)
+            coordinates = {f"x{axis}": ("point", points[:, axis]) for axis in range(points.shape[1])}
+        outputs = () if self._u.outputs == 1 else ("output",)
+        tail = () if self._u.outputs == 1 else (self._u.outputs,)
+        members = np.asarray(self.members(points)).reshape(len(self.seeds), *shape, *tail)
+        data = {
+            "mean": ((*dims, *outputs), np.asarray(self(points)).reshape(*shape, *tail)),
+            "members": (("seed", *dims, *outputs), members),
+            "target": ((*dims, *outputs), np.asarray(self.target(points)).reshape(*shape, *tail)),
+        }
+        if self.problem is not None and self.problem.exact is not None and not self.problem.is_drawn:
+            data["exact"] = ((*dims, *outputs), np.asarray(self.problem.truth(jnp.asarray(points, float))).reshape(*shape, *tail))
+        return xr.Dataset(data, coords={"seed": list(self.seeds), **coordinates}, attrs={"made_by": "fredholm"})
+
+    def _default_grid(self) -> Any:
+        if self.problem is None or self.problem.evaluation is None:
+            raise ValueError("to_dataset: give a grid, for instance {'x': numpy.linspace(0, 1, 101)}, or points of shape (n, d).")
+        points = np.asarray(self.problem.evaluation.points(2000))
+        if points.shape[1] > 2:
+            return points
+        counts = 201 if points.shape[1] == 1 else 101
+        return {f"x{axis}": np.linspace(points[:, axis].min(), points[:, axis].max(), counts) for axis in range(points.shape[1])}
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Any:
+        """A picture of the solution beside the truth, its error and its training; written to `path` if given. Returns the figure."""
+        from fredholm.plots.solution import plot_solution
+
+        return plot_solution(self, path)
+
+    def report(self, path: str | os.PathLike[str]) -> Path:
+        """One HTML page, which opens without a network, with the results, pictures and settings of this run."""
+        from fredholm.report import write_report
+
+        return write_report({str(self.settings["label"]): self}, path)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Writes a run folder, which `load` and `resume` read: plain formats, no code."""
+        folder = RunFolder.create(path)
+        with folder.locked():
+            folder.write_history(self.history)
+            folder.write_checkpoint(self._arrays, self.steps)
+            folder.write_settings(self.settings)
+        return folder.path
+
+    def _problem(self, problem: Equation | None) -> Equation:
+        found = problem or self.problem
+        if found is None:
+            raise ValueError("this run's problem was made in Python and is not in its folder: give problem=.")
+        return found
+
+    def _precision(self) -> Any:
+        return jax.enable_x64(self.settings["precision"] == "float64")
+
+    def score(self) -> tuple[str, tuple[float, float, float]] | None:
+        """The problem's own metric with its mean and interval, or None where there is no exact solution."""
+        if self.problem is None or self.problem.exact is None or self.problem.evaluation is None:
+            return None
+        name = self.problem.evaluation.score
+        return name, self.summary()[name]
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name:<10}{text}" for name, text in self._lines())
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr><th style='text-align:left'>{html.escape(n)}</th><td>{html.escape(t)}</td></tr>" for n, t in self._lines())
+        return f"<table>{rows}</table>"
+
+    def _lines(self) -> list[tuple[str, str]]:
+        failed = [f"seed {seed}: {entry}" for seed, entry in zip(self.seeds, self.status, strict=True) if entry.status.is_failure]
+        ended = next((entry.status.value for entry in self.status if not entry.status.is_failure), "every seed failed")
+        lines = [
+            ("solution", str(self.settings["label"])),
+            ("status", f"{ended}; {int(self.good.sum())} of {len(self.seeds)} seeds well, {self.steps} steps in {self.seconds:.1f} s"),
+        ]
+        lines += [("", text) for text in failed]
+        score = self.score()
+        if score is not None:
+            name, (mean, low, high) = score
+            lines.append(("error", f"{name} {mean:.3g}, 95 % interval over seeds [{low:.3g}, {high:.3g}]"))
+        for name, values in self.unknowns.items():
+            mean, low, high = bootstrap_interval(values[self.good])
+            lines.append((name, f"{mean:.5g} [{low:.5g}, {high:.5g}]"))
+        return lines
+
+
+@eqx.filter_jit
+def _predict_stacked(u: Field, points: Float[Array, "n d"]) -> Float[Array, "s n ..."]:
+    return eqx.filter_vmap(lambda one: jax.vmap(one)(points), in_axes=(eqx.if_array(0),))(u)
+
+
+def load(path: str | os.PathLike[str], network: Any = None, problem: Equation | None = None) -> Solution:
+    """A run from its folder. It predicts by itself where the network is one of ours; give `network=` or `problem=` where they were your own.
+
+    Nothing that the folder holds is imported or executed.
+    """
+    folder = RunFolder.open(path)
+    settings = folder.read_settings()
+    arrays, step = folder.read_checkpoint()
+    history = folder.read_history()
+    history = history.sel(step=history.step <= step)
+    problem = problem or _decoded(settings["problem"])
+    recipe = _network_recipe(network, settings)
+    skeleton = _field_skeleton(recipe, settings)
+    with jax.enable_x64(settings["precision"] == "float64"):
+        u = _stacked(skeleton, {name.removeprefix(".u"): value for name, value in arrays.items() if name.startswith(".u.")})
+        kept = {name.removeprefix(".method"): value for name, value in arrays.items() if name.startswith(".method.network")}
+        unknowns = {name.removeprefix(".method"): value for name, value in arrays.items() if name.startswith(".method.unknowns")}
+        target = _stacked(skeleton, {**kept, **unknowns}) if kept else u
+    status = [SeedStatus(Status[name], at) for name, at in settings["status"]]
+    return Solution(problem, settings, status, history, u, target, arrays)
+
+
+def _decoded(data: Any) -> Any:
+    try:
+        return decode(data)
+    except NotRebuildable:
+        return None
+
+
+def _network_recipe(network: Any, settings: dict[str, Any]) -> AbstractNetwork:
+    if network is not None:
+        return network if isinstance(network, AbstractNetwork) else Given(network)
+    recipe = _decoded(settings["network"])
+    if recipe is None:
+        raise ValueError("this run's network was your own and is not in its folder: give load(path, network=...), the same module or function.")
+    return recipe
+
+
+def _field_skeleton(recipe: AbstractNetwork, settings: dict[str, Any]) -> Field:
+    inputs, outputs = settings["inputs"], settings["outputs"]
+    network = recipe.build(inputs, outputs, jax.random.key(0))
+    return Field(network, {name: jnp.zeros(()) for name in settings["unknowns"]}, inputs, outputs)
+
+
+def _stacked(skeleton: Field, arrays: Arrays) -> Field:
+    """The skeleton with arrays that have a leading axis of seeds."""
+    dynamic, static = eqx.partition(skeleton, eqx.is_array)
+    seeds = len(next(iter(arrays.values())))
+    shapes = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct((seeds, *leaf.shape), leaf.dtype), dynamic)
+    return eqx.combine(jax.tree.map(jnp.asarray, unflatten(shapes, arrays)), static)

@@ -1,0 +1,208 @@
+"""The main calls: `solve`, `resume` and `compare`."""
+
+import contextlib
+import logging
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+import jax
+import numpy as np
+import optax
+
+from fredholm.checks import positive_integer
+from fredholm.equation import Equation
+from fredholm.methods import AbstractMethod
+from fredholm.networks import AbstractNetwork
+from fredholm.optimizers import AbstractOptimizer
+from fredholm.progress import show_progress
+from fredholm.recipes import NotRebuildable, decode
+from fredholm.rules import AbstractRule
+from fredholm.solution import Solution, load
+from fredholm.status import Interrupted, SolveError, Status
+from fredholm.storage import FORMAT, RunFolder, environment
+from fredholm.training.loop import Training, describe_failures, run
+from fredholm.training.setup import Setup, prepare, time_budget
+from fredholm.training.stopping import AbstractStop
+
+logger = logging.getLogger("fredholm")
+
+
+def solve(
+    problem: Equation,
+    method: AbstractMethod | None = None,
+    *,
+    rule: AbstractRule | None = None,
+    network: AbstractNetwork | Callable[..., Any] | None = None,
+    optimizer: AbstractOptimizer | optax.GradientTransformation | None = None,
+    steps: int | None = None,
+    batch: int | None = None,
+    seeds: int | Sequence[int] = 4,
+    out: str | os.PathLike[str] | None = None,
+    throw: bool = True,
+    minutes: float | None = None,
+    stop: AbstractStop | None = None,
+    record_every: int | None = None,
+    checkpoint_every: int | None = None,
+    precision: Literal["float32", "float64"] = "float32",
+    progress: bool | None = None,
+    label: str | None = None,
+    origin: Mapping[str, Any] | None = None,
+) -> Solution:
+    """Solves an equation: trains one network for each seed, all at once, and returns them as a `Solution`.
+
+    Every keyword has a default, from the problem or from the general recipe.
+
+    Args:
+        problem: the equation.
+        method: how the estimated integral becomes a loss; `DelayedTarget()` unless the problem has its own default.
+        rule: how integrals are estimated, `MonteCarlo(8)`, `Even(16)`, ...
+        network: a recipe (`MLP(64, 3)`), an Equinox module, or a function key -> module.
+        optimizer: a recipe (`Adam(1e-3)`) or any optax transformation.
+        steps: the number of optimiser steps.
+        batch: points x in each step.
+        seeds: how many, or which; the same seed gives every method the same network, volumes and points.
+        out: a new folder for the run: settings, history and checkpoints. `resume(out)` continues it.
+        throw: raise `SolveError` if a seed failed; otherwise the status says so.
+        minutes: a time budget; what was reached by then is returned.
+        stop: a rule to stop early, `Tolerance(1e-3)` or `Plateau()`.
+        record_every: steps between two records of the history; a hundredth of the run unless given.
+        checkpoint_every: steps between two checkpoints; about every 20 seconds unless given.
+        precision: float32 or float64.
+        progress: True, False, or None for a bar where there is a terminal or a notebook.
+        label: what the run is called in tables and pictures.
+        origin: where the command line found the problem, for the record.
+    """
+    if checkpoint_every is not None:
+        positive_integer("checkpoint_every", checkpoint_every)
+    budget = time_budget(minutes)
+    setup = prepare(problem, method, rule, network, optimizer, steps, batch, seeds, record_every, precision, stop)
+    settings = {
+        "format": FORMAT,
+        "label": label or f"{type(problem).__name__}, {type(setup.method).__name__}, {setup.rule!r}",
+        **setup.describe(),
+        "origin": dict(origin) if origin else None,
+        "environment": environment(),
+        "done": 0,
+        "seconds": 0.0,
+        "status": [],
+    }
+    folder = None if out is None else RunFolder.create(out)
+    with jax.enable_x64(precision == "float64"):
+        training = Training(setup)
+        return _train(training, settings, folder, budget, checkpoint_every, progress, throw)
+
+
+def resume(
+    path: str | os.PathLike[str],
+    steps: int | None = None,
+    *,
+    problem: Equation | None = None,
+    method: AbstractMethod | None = None,
+    rule: AbstractRule | None = None,
+    network: Any = None,
+    optimizer: Any = None,
+    stop: AbstractStop | None = None,
+    minutes: float | None = None,
+    checkpoint_every: int | None = None,
+    throw: bool = True,
+    progress: bool | None = None,
+) -> Solution:
+    """Continues a run from its newest checkpoint, to its planned number of steps or to `steps` in all.
+
+    What was made in Python and is not in the folder (an equation, a network, an optax transformation of your own) must be given again.
+    A resumed run equals an uninterrupted one, bit for bit on the same devices.
+    """
+    folder = RunFolder.open(path)
+    settings = folder.read_settings()
+    arrays, done = folder.read_checkpoint()
+    total = settings["steps"] if steps is None else positive_integer("steps", steps)
+    if total < done:
+        raise ValueError(f"steps: the run has done {done} already; expected a total of at least that. Give resume(path, steps={done + 1000}).")
+    given = {"problem": problem, "method": method, "rule": rule, "network": network, "optimizer": optimizer}
+    parts = {name: _part(name, settings[name], value) for name, value in given.items()}
+    if settings["stop"] is not None and stop is None:
+        logger.warning("%s was started with stop=%s, which is not in effect now: give stop= again if you want it.", path, settings["stop"])
+    kept = {name: settings[name] for name in ("batch", "seeds", "record_every", "precision")}
+    setup = prepare(**parts, **kept, steps=total, stop=stop)
+    settings = {**settings, "steps": total}
+    with jax.enable_x64(setup.precision == "float64"):
+        training = Training(setup)
+        training.restore(arrays, done, folder.read_history(), settings["seconds"])
+        return _train(training, settings, folder, time_budget(minutes), checkpoint_every, progress, throw)
+
+
+def compare(
+    problem: Equation, methods: Mapping[str, AbstractMethod | Mapping[str, Any]], *, out: str | os.PathLike[str] | None = None, **keywords: Any
+) -> dict[str, Solution]:
+    """Solves one equation with several methods and the same seeds, and returns the solutions by name.
+
+    A method is a method, or a mapping with `method` and whatever else of `solve` it wants of its own, for instance
+    `{"method": fr.Standard(), "rule": fr.MonteCarlo(100), "batch": 8}` for an equal budget of points.
+    """
+    solutions = {}
+    for name, chosen in methods.items():
+        own = dict(chosen) if isinstance(chosen, Mapping) else {"method": chosen}
+        place = None if out is None else os.path.join(out, _file_name(name))
+        solutions[name] = solve(problem, **{**keywords, "label": name, "out": place, "throw": False, **own})
+    return solutions
+
+
+def _train(
+    training: Training,
+    settings: dict[str, Any],
+    folder: RunFolder | None,
+    budget: float,
+    checkpoint_every: int | None,
+    progress: bool | None,
+    throw: bool,
+) -> Solution:
+    """Runs a training and packs it into a `Solution`; with a folder, saves as it goes."""
+
+    def save(ended: Status) -> None:
+        if folder is not None:
+            folder.write_history(training.history())
+            folder.write_checkpoint(training.snapshot(), training.step)
+            folder.write_settings(_stamped(settings, training, ended))
+
+    with contextlib.ExitStack() as stack:
+        if folder is not None:
+            stack.enter_context(folder.locked())
+            save(Status.INTERRUPTED)
+        bar = stack.enter_context(show_progress(settings["label"], training.step, training.setup.steps, shown=progress))
+        ended = run(training, seconds=budget, checkpoint=save if folder else None, checkpoint_every=checkpoint_every, progress=bar.update)
+        save(ended)
+    settings = _stamped(settings, training, ended)
+    states = training.states
+    target = training.setup.method.target(states.u, states.method)
+    status = training.status(ended)
+    solution = Solution(training.setup.problem, settings, status, training.history(), states.u, target, training.snapshot())
+    failures = describe_failures(status, training.setup.seeds)
+    for line in failures:
+        logger.warning("%s", line)
+    if ended is Status.INTERRUPTED:
+        where = f"; continue with: fredholm resume {folder.path}" if folder else "; its state is in .solution of this exception"
+        raise Interrupted(f"interrupted at step {training.step}{where}", solution)
+    if failures and throw:
+        raise SolveError(f"{len(failures)} of {len(status)} seeds failed. " + "; ".join(failures), solution)
+    return solution
+
+
+def _stamped(settings: dict[str, Any], training: Training, ended: Status) -> dict[str, Any]:
+    status = [[entry.status.name, entry.step] for entry in training.status(ended)]
+    return {**settings, "done": training.step, "seconds": training.seconds, "status": status}
+
+
+def _part(name: str, recorded: Any, given: Any) -> Any:
+    if given is not None:
+        return given
+    try:
+        return decode(recorded)
+    except NotRebuildable as error:
+        raise ValueError(f"{name}: {error} Give resume(path, {name}=...), the same as at the start.") from None
+
+
+def _file_name(name: str) -> str:
+    return "".join(letter if letter.isalnum() or letter in "-_.=" else "-" for letter in name).strip("-.") or "run"
+
+

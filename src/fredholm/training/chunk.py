@@ -1,0 +1,112 @@
+"""The compiled part of a training: many steps of every seed in one program."""
+
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jax.sharding import Mesh
+from jaxtyping import Array, Bool, Float, Int
+
+from fredholm.equation import Equation
+from fredholm.keys import Keys
+from fredholm.methods import AbstractMethod
+from fredholm.networks import AbstractNetwork, Field
+from fredholm.rules import AbstractRule
+from fredholm.training.devices import EVERYWHERE, SEEDS, over_seeds
+
+
+class TrainState(eqx.Module):
+    """What the next step of one seed needs."""
+
+    u: Field
+    optimizer: Any  # the optimiser's state
+    method: Any  # the method's state: for delayed targets, the target network
+    alive: Bool[Array, ""]  # False once the seed has failed; its state then stays at the last good one
+    failed_at: Int[Array, ""]  # the step where it failed, or -1
+    failed_loss: Float[Array, ""]  # the loss at that step
+    limit: Float[Array, ""]  # a loss beyond this is a divergence
+
+
+class Program(eqx.Module):
+    """A training, ready to compile: the mathematics of one step."""
+
+    method: AbstractMethod
+    rules: tuple[AbstractRule, ...]
+    optimizer: optax.GradientTransformation
+    batch: int
+
+    def init(self, network: AbstractNetwork, equation: Equation, keys: Keys) -> TrainState:
+        """The state of one seed before its first step."""
+        unknowns = {name: jnp.asarray(value, float) for name, value in equation.unknowns.items()}
+        built = network.build(equation.inputs, equation.outputs, keys.network)
+        u = Field(built, unknowns, equation.inputs, equation.outputs)
+        return TrainState(
+            u,
+            self.optimizer.init(eqx.filter(u, eqx.is_inexact_array)),
+            self.method.init(u),
+            alive=jnp.asarray(True),
+            failed_at=jnp.asarray(-1, int),
+            failed_loss=jnp.asarray(0.0, float),
+            limit=jnp.asarray(jnp.inf, float),
+        )
+
+    def step(self, state: TrainState, equation: Equation, keys: Keys, step: Int[Array, ""]) -> tuple[TrainState, dict[str, Array]]:
+        """One step of one seed: loss and gradient on fresh points, the optimiser, the method's own update."""
+        key = jax.random.fold_in(keys.data, step)
+        compute = eqx.filter_value_and_grad(self.method.loss, has_aux=True)
+        (loss, info), gradient = compute(state.u, state.method, equation, self.rules, self.batch, key)
+        updates, optimizer = self.optimizer.update(gradient, state.optimizer, eqx.filter(state.u, eqx.is_inexact_array))
+        u = eqx.apply_updates(state.u, updates)
+        bad = ~(jnp.abs(loss) < state.limit) & (state.failed_at < 0)
+        failed_at = jnp.where(bad, step, state.failed_at)
+        failed_loss = jnp.where(bad, loss, state.failed_loss)
+        method = self.method.update(u, state.method, step)
+        return TrainState(u, optimizer, method, state.alive, failed_at, failed_loss, state.limit), {"loss": loss, **info}
+
+
+def compile_chunk(program: Program, static: Any, equation: Equation, mesh: Mesh) -> Callable[..., Any]:
+    """`chunk(arrays, equation_arrays, keys, start, stop) -> (arrays, sums)`: steps start..stop of every seed.
+
+    The bounds are traced, so that one compilation serves every length and a run does not depend on how it is cut into chunks.
+    A seed that fails within the chunk goes back to the state it had at its start.
+    """
+    _, equation_static = eqx.partition(equation, eqx.is_array)
+    drawn = equation.is_drawn
+
+    def one_seed(arrays: Any, equation_arrays: Any, keys: Keys, start: Int[Array, ""], stop: Int[Array, ""]) -> tuple[Any, dict[str, Array]]:
+        equation = eqx.combine(equation_arrays, equation_static)
+
+        def body(step: Int[Array, ""], carry: tuple[Any, dict[str, Array]]) -> tuple[Any, dict[str, Array]]:
+            state, info = program.step(eqx.combine(carry[0], static), equation, keys, step)
+            return eqx.filter(state, eqx.is_array), {name: carry[1][name] + value for name, value in info.items()}
+
+        first = eqx.combine(arrays, static)
+        zeros = jax.tree.map(lambda leaf: jnp.zeros((), leaf.dtype), eqx.filter_eval_shape(program.step, first, equation, keys, start)[1])
+        last, sums = jax.lax.fori_loop(start, stop, body, (arrays, zeros))
+        return _keep_good(arrays, last, stop), sums
+
+    axes = (0, 0 if drawn else None, 0, None, None)
+    specs = (SEEDS, SEEDS if drawn else EVERYWHERE, SEEDS, EVERYWHERE, EVERYWHERE)
+    return over_seeds(jax.vmap(one_seed, in_axes=axes), mesh, specs)
+
+
+def _keep_good(before: TrainState, after: TrainState, stop: Int[Array, ""]) -> TrainState:
+    """The new state where the seed is well, the one before the chunk where it is not."""
+    weights = [leaf for leaf in jax.tree.leaves(after.u) if jnp.issubdtype(leaf.dtype, jnp.inexact)]
+    finite = jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in weights]))
+    failed_now = before.alive & ((after.failed_at >= 0) | ~finite)
+    good = before.alive & ~failed_now
+    kept = jax.tree.map(lambda old, new: jnp.where(good, new, old), before, after)
+    failed_at = jnp.where(failed_now, jnp.where(after.failed_at >= 0, after.failed_at, stop), before.failed_at)
+    reason = jnp.where(after.failed_at >= 0, after.failed_loss, jnp.nan)
+    failed_loss = jnp.where(failed_now, reason, before.failed_loss)
+    return eqx.tree_at(lambda s: (s.alive, s.failed_at, s.failed_loss), kept, (good, failed_at, failed_loss))
+
+
+def initial_states(program: Program, network: AbstractNetwork, equation: Equation, keys: Keys) -> TrainState:
+    """The states of all seeds, stacked; `equation` is stacked too where it is drawn per seed."""
+    axes = eqx.if_array(0) if equation.is_drawn else None
+    return eqx.filter_vmap(program.init, in_axes=(None, axes, eqx.if_array(0)))(network, equation, keys)

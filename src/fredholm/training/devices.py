@@ -1,0 +1,48 @@
+"""Which devices the seeds run on. How many CPU devices there are is decided before JAX starts."""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+SEEDS = PartitionSpec("seeds")
+EVERYWHERE = PartitionSpec()
+
+
+def use_all_cores(count: int | None = None) -> None:
+    """Makes every CPU core a device, so that seeds train side by side; call it once, before anything else uses JAX.
+
+    The command line does this by itself. It has no effect on a machine with a GPU or TPU, whose devices JAX finds.
+    """
+    count = count or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else count or os.cpu_count() or 1
+    try:
+        jax.config.update("jax_num_cpu_devices", count)
+    except RuntimeError as error:
+        if len(jax.devices("cpu")) != count:
+            raise RuntimeError(
+                f"use_all_cores: JAX has already started with {len(jax.devices('cpu'))} CPU device(s). "
+                "Call fredholm.use_all_cores() at the top of the program, before any array is made."
+            ) from error
+
+
+def seed_mesh(seeds: int) -> Mesh:
+    """As many devices as divide the number of seeds."""
+    devices = jax.local_devices()
+    count = max(n for n in range(1, len(devices) + 1) if seeds % n == 0)
+    return Mesh(np.array(devices[:count]), ("seeds",))
+
+
+def over_seeds(function: Callable[..., Any], mesh: Mesh, in_specs: tuple[PartitionSpec, ...]) -> Callable[..., Any]:
+    """A function of arrays with a leading axis of seeds, as one program on each device: nothing crosses between them."""
+    if mesh.size == 1:
+        return jax.jit(function)
+    # The check of varying axes is off: loops start from constants, which it takes for replicated values.
+    return jax.jit(jax.shard_map(function, mesh=mesh, in_specs=in_specs, out_specs=SEEDS, check_vma=False))
+
+
+def place(tree: Any, mesh: Mesh) -> Any:
+    """Arrays with a leading axis of seeds, laid out over the devices."""
+    return jax.tree.map(lambda leaf: jax.device_put(leaf, NamedSharding(mesh, SEEDS)), tree)

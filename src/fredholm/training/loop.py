@@ -1,0 +1,163 @@
+"""The host's side of a training: chunks, records, checkpoints, progress, stopping."""
+
+import time
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import xarray as xr
+
+from fredholm.keys import stack_keys
+from fredholm.status import SeedStatus, Status
+from fredholm.storage import flatten, unflatten
+from fredholm.training.chunk import Program, TrainState, compile_chunk, initial_states
+from fredholm.training.devices import place, seed_mesh
+from fredholm.training.measure import compile_measure
+from fredholm.training.setup import Setup
+
+CHUNK_SECONDS = 0.5  # how long the host lets the devices run before it looks
+FIRST_CHUNK = 10
+CHECKPOINT_SECONDS = 20.0  # the least time between two checkpoints, unless the caller gives a number of steps
+DIVERGENCE = 1e6  # a loss this many times its first value is a divergence
+
+
+class Training:
+    """A training under way: the compiled functions, and the arrays of all seeds between chunks."""
+
+    def __init__(self, setup: Setup):
+        self.setup = setup
+        self.mesh = seed_mesh(len(setup.seeds))
+        self.program = Program(setup.method, setup.rules, setup.optimizer.build(setup.steps), setup.batch)
+        self.keys = stack_keys(setup.seeds)
+        equation = setup.problem
+        if equation.is_drawn:
+            equation = eqx.filter_vmap(equation.realize)(self.keys.problem)
+        self.equation_arrays, _ = eqx.partition(equation, eqx.is_array)
+        states = initial_states(self.program, setup.network, equation, self.keys)
+        arrays, self.static = eqx.partition(states, eqx.is_array)
+        self.arrays = place(arrays, self.mesh)
+        self.keys = place(self.keys, self.mesh)
+        if equation.is_drawn:
+            self.equation_arrays = place(self.equation_arrays, self.mesh)
+        self._chunk = compile_chunk(self.program, self.static, equation, self.mesh)
+        self._measure = compile_measure(self.program, self.static, equation, self.mesh)
+        self.step = 0
+        self.seconds = 0.0
+        self.records: list[dict[str, np.ndarray]] = []
+        self.recorded_steps: list[int] = []
+        self._sums: dict[str, np.ndarray] = {}
+        self._since_record = 0
+        self._chunk_steps = FIRST_CHUNK
+
+    @property
+    def states(self) -> TrainState:
+        """The states of all seeds, stacked."""
+        return eqx.combine(self.arrays, self.static)
+
+    @property
+    def compilations(self) -> int:
+        """How often the chunk was compiled; one, unless something is wrong."""
+        return self._chunk._cache_size()  # type: ignore[attr-defined]
+
+    def advance(self, stop: int) -> None:
+        """Runs up to `stop`, or for about half a second if that is less; records when a record is due."""
+        due = (self.step // self.setup.record_every + 1) * self.setup.record_every
+        stop = min(stop, due, self.step + self._chunk_steps)
+        begin = time.perf_counter()
+        self.arrays, sums = jax.block_until_ready(self._chunk(self.arrays, self.equation_arrays, self.keys, self.step, stop))
+        elapsed = time.perf_counter() - begin
+        self._sums = {name: self._sums.get(name, 0.0) + np.asarray(value, float) for name, value in sums.items()}
+        self._since_record += stop - self.step
+        # The first chunk holds the compilation, so its time says nothing of the next.
+        grown = 2 * self._chunk_steps if self.step else FIRST_CHUNK
+        self._chunk_steps = max(1, min(grown, int((stop - self.step) * CHUNK_SECONDS / max(elapsed, 1e-9)) if self.step else FIRST_CHUNK))
+        self.step = stop
+        if self.step == due or self.step == self.setup.steps:
+            self._record()
+        self.seconds += time.perf_counter() - begin
+
+    def _record(self) -> None:
+        measured = self._measure(self.arrays, self.equation_arrays, self.keys, self.step)
+        values = {name: total / self._since_record for name, total in self._sums.items()}
+        values |= {name: np.asarray(value, float) for name, value in measured.items()}
+        alive = np.asarray(self.arrays.alive)
+        self.records.append({name: np.where(alive, value, np.nan) for name, value in values.items()})
+        self.recorded_steps.append(self.step)
+        self._sums, self._since_record = {}, 0
+        if np.isinf(np.asarray(self.arrays.limit)).all():
+            # From the first record on, a seed whose loss grows out of all proportion is stopped.
+            first = np.where(alive, np.abs(values["loss"]), 1.0)
+            limit = np.asarray(DIVERGENCE * np.maximum(first, 1e-3), self.arrays.limit.dtype)
+            self.arrays = eqx.tree_at(lambda s: s.limit, self.arrays, place(limit, self.mesh))
+
+    def history(self) -> xr.Dataset:
+        """All records over (seed, step)."""
+        names = list(dict.fromkeys(name for record in self.records for name in record))
+        empty = np.full(len(self.setup.seeds), np.nan)
+        data = {name: (("seed", "step"), np.stack([record.get(name, empty) for record in self.records], axis=1)) for name in names}
+        return xr.Dataset(data, coords={"seed": list(self.setup.seeds), "step": self.recorded_steps})
+
+    def restore(self, arrays: dict[str, np.ndarray], step: int, history: xr.Dataset, seconds: float) -> None:
+        """Takes up a training where a checkpoint left it."""
+        state = unflatten(self.arrays, {name: value for name, value in arrays.items() if name.startswith(".")})
+        self.arrays = place(jax.tree.map(lambda new, old: jnp.asarray(new, old.dtype), state, self.arrays), self.mesh)
+        self._sums = {name.removeprefix("sum/"): value for name, value in arrays.items() if name.startswith("sum/")}
+        self._since_record = int(arrays["since_record"])
+        self.step, self.seconds = step, seconds
+        kept = history.sel(step=history.step <= step)
+        self.recorded_steps = [int(value) for value in kept.step]
+        self.records = [{str(name): np.asarray(kept[name].sel(step=at)) for name in kept} for at in self.recorded_steps]
+
+    def snapshot(self) -> dict[str, np.ndarray]:
+        """Everything that the next step needs, by path."""
+        sums = {f"sum/{name}": np.asarray(value) for name, value in self._sums.items()}
+        return {**flatten(self.arrays), **sums, "since_record": np.asarray(self._since_record)}
+
+    def status(self, ended: Status) -> list[SeedStatus]:
+        """How each seed stands."""
+        arrays = self.arrays
+        states = zip(np.asarray(arrays.alive), np.asarray(arrays.failed_at), np.asarray(arrays.failed_loss), strict=True)
+        return [
+            SeedStatus(ended, self.step) if alive else SeedStatus(Status.DIVERGED if np.isfinite(loss) else Status.NONFINITE, int(at))
+            for alive, at, loss in states
+        ]
+
+
+def run(
+    training: Training,
+    *,
+    seconds: float,
+    checkpoint: Callable[[Status], None] | None,
+    checkpoint_every: int | None,
+    progress: Callable[[Training], None],
+) -> Status:
+    """Trains to the last step, the end of the time budget, the stopping rule or Ctrl-C, whichever comes first."""
+    setup, begin = training.setup, time.perf_counter()
+    last_saved, last_saved_at = training.step, time.perf_counter()
+    try:
+        while training.step < setup.steps:
+            if time.perf_counter() - begin >= seconds:
+                return Status.OUT_OF_TIME
+            target = setup.steps if checkpoint_every is None else (training.step // checkpoint_every + 1) * checkpoint_every
+            records = len(training.records)
+            training.advance(min(setup.steps, target))
+            progress(training)
+            due = time.perf_counter() - last_saved_at > CHECKPOINT_SECONDS if checkpoint_every is None else training.step >= target
+            if checkpoint is not None and due and training.step > last_saved:
+                checkpoint(Status.INTERRUPTED)
+                last_saved, last_saved_at = training.step, time.perf_counter()
+            if len(training.records) > records:
+                if not np.asarray(training.arrays.alive).any():
+                    return Status.FINISHED
+                if setup.stop is not None and setup.stop(training.history()):
+                    return Status.STOPPED
+    except KeyboardInterrupt:
+        return Status.INTERRUPTED
+    return Status.FINISHED
+
+
+def describe_failures(status: list[SeedStatus], seeds: tuple[int, ...]) -> list[str]:
+    """A line for each seed that failed."""
+    return [f"seed {seed}: {entry}" for seed, entry in zip(seeds, status, strict=True) if entry.status.is_failure]

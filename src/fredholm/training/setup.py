@@ -1,0 +1,136 @@
+"""From what the caller gave to what the loop needs: defaults, checks, settings for the record."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+import equinox as eqx
+import jax
+import optax
+
+from fredholm.checks import positive_integer, real
+from fredholm.equation import Equation
+from fredholm.methods import AbstractMethod, DelayedTarget
+from fredholm.networks import MLP, AbstractNetwork, Given
+from fredholm.optimizers import AbstractOptimizer, Adam, Cosine, Transformation
+from fredholm.recipes import encode
+from fredholm.rules import AbstractRule, MonteCarlo
+from fredholm.training.stopping import AbstractStop
+from fredholm.validation import check_equation
+
+# The recipe for a user's own equation, measured on the zoo: docs/method.md.
+GENERAL_METHOD = DelayedTarget()
+GENERAL_RULE = MonteCarlo(8)
+GENERAL_NETWORK = MLP(64, 3, "tanh")
+GENERAL_OPTIMIZER = Adam(1e-3, Cosine())
+GENERAL_STEPS, GENERAL_BATCH = 10_000, 200
+RECORDS = 100  # records in a run, unless the caller says how often
+
+
+class Setup(eqx.Module):
+    """Everything that defines a run."""
+
+    problem: Equation
+    method: AbstractMethod
+    rule: AbstractRule
+    network: AbstractNetwork
+    optimizer: AbstractOptimizer
+    steps: int
+    batch: int
+    seeds: tuple[int, ...]
+    record_every: int
+    precision: str
+    stop: AbstractStop | None
+
+    @property
+    def rules(self) -> tuple[AbstractRule, ...]:
+        """The rule of each integral."""
+        return tuple(integral.rule or self.rule for integral in self.problem.integrals)
+
+    def describe(self) -> dict[str, Any]:
+        """The settings as JSON."""
+        names = ("problem", "method", "rule", "network", "optimizer", "steps", "batch", "seeds", "record_every", "precision")
+        described = {name: encode(getattr(self, name)) for name in names}
+        described["inputs"], described["outputs"] = self.problem.inputs, self.problem.outputs
+        described["unknowns"] = sorted(self.problem.unknowns)
+        described["stop"] = None if self.stop is None else repr(self.stop)
+        return described
+
+
+def prepare(
+    problem: Equation,
+    method: AbstractMethod | None = None,
+    rule: AbstractRule | None = None,
+    network: AbstractNetwork | Callable[..., Any] | None = None,
+    optimizer: AbstractOptimizer | optax.GradientTransformation | None = None,
+    steps: int | None = None,
+    batch: int | None = None,
+    seeds: int | Sequence[int] = 4,
+    record_every: int | None = None,
+    precision: Literal["float32", "float64"] = "float32",
+    stop: AbstractStop | None = None,
+) -> Setup:
+    """Fills in the defaults of the problem or of the general recipe, and refuses what makes no sense before anything is compiled."""
+    if not isinstance(problem, Equation):
+        raise ValueError(f"solve: got {problem!r} as the problem; expected an Equation, for instance fr.problems.Volterra().")
+    defaults = problem.defaults
+    method = _kind("method", method or defaults.method or GENERAL_METHOD, AbstractMethod, "fr.DelayedTarget()")
+    rule = _kind("rule", rule or defaults.rule or GENERAL_RULE, AbstractRule, "fr.MonteCarlo(8)")
+    steps = positive_integer("steps", steps or defaults.steps or GENERAL_STEPS) if steps != 0 else positive_integer("steps", 0)
+    batch = positive_integer("batch", defaults.batch or GENERAL_BATCH) if batch is None else positive_integer("batch", batch)
+    if precision not in ("float32", "float64"):
+        raise ValueError(f"precision: got {precision!r}; expected 'float32' or 'float64'.")
+    if stop is not None:
+        _kind("stop", stop, AbstractStop, "fr.Tolerance(1e-3)")
+    setup = Setup(
+        problem,
+        method,
+        rule,
+        _network(network if network is not None else defaults.network or GENERAL_NETWORK),
+        _optimizer(optimizer if optimizer is not None else defaults.optimizer or GENERAL_OPTIMIZER),
+        steps,
+        batch,
+        _seeds(seeds),
+        positive_integer("record_every", record_every) if record_every is not None else max(1, steps // RECORDS),
+        precision,
+        stop,
+    )
+    with jax.enable_x64(precision == "float64"):
+        check_equation(problem, setup.rules, setup.network)
+        method.check(problem, setup.rules)
+    return setup
+
+
+def _network(network: Any) -> AbstractNetwork:
+    if isinstance(network, AbstractNetwork):
+        return network
+    if callable(network):
+        return Given(network)
+    raise ValueError(f"network: got {network!r}; expected a recipe such as fr.MLP(64, 3), an Equinox module, or a function key -> module.")
+
+
+def _optimizer(optimizer: Any) -> AbstractOptimizer:
+    if isinstance(optimizer, AbstractOptimizer):
+        return optimizer
+    if isinstance(optimizer, optax.GradientTransformation):
+        return Transformation(optimizer)
+    raise ValueError(f"optimizer: got {optimizer!r}; expected fr.Adam(1e-3) or an optax transformation.")
+
+
+def _seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
+    if isinstance(seeds, int) and not isinstance(seeds, bool):
+        return tuple(range(positive_integer("seeds", seeds)))
+    chosen = tuple(positive_integer("seeds", seed, least=0) for seed in seeds)  # type: ignore[union-attr]
+    if not chosen or len(set(chosen)) != len(chosen):
+        raise ValueError(f"seeds: got {seeds!r}; expected a number of seeds, or different whole numbers.")
+    return chosen
+
+
+def _kind(name: str, value: Any, kind: type, example: str) -> Any:
+    if not isinstance(value, kind):
+        raise ValueError(f"{name}: got {value!r}; expected for instance {example}.")
+    return value
+
+
+def time_budget(minutes: float | None) -> float:
+    """The budget in seconds."""
+    return float("inf") if minutes is None else 60.0 * real("minutes", minutes, low=0.0)

@@ -1,0 +1,51 @@
+"""When to stop before the last step: rules that look at the history on the host."""
+
+from abc import abstractmethod
+
+import equinox as eqx
+import numpy as np
+import xarray as xr
+
+from fredholm.checks import positive_integer, real
+
+
+class AbstractStop(eqx.Module):
+    """A rule that looks at the history after each record."""
+
+    @abstractmethod
+    def __call__(self, history: xr.Dataset) -> bool:
+        """True when the training should stop."""
+
+
+class Tolerance(AbstractStop):
+    """Stops when the mean error over the seeds, or where there is no exact solution the mean loss, is at most `value`."""
+
+    value: float
+
+    def __check_init__(self):
+        real("Tolerance value", self.value, low=0.0)
+
+    def __call__(self, history: xr.Dataset) -> bool:
+        return bool(_watched(history)[-1] <= self.value)
+
+
+class Plateau(AbstractStop):
+    """Stops when the mean loss over the seeds has not improved by the share `improvement` for so many records."""
+
+    records: int = 20
+    improvement: float = 0.01
+
+    def __check_init__(self):
+        positive_integer("Plateau records", self.records)
+        real("Plateau improvement", self.improvement, low=0.0, below=1.0)
+
+    def __call__(self, history: xr.Dataset) -> bool:
+        loss = np.nanmean(np.asarray(history["loss"]), axis=0)
+        if len(loss) <= self.records:
+            return False
+        before = np.min(loss[: -self.records])
+        return bool(np.min(loss[-self.records :]) > before - self.improvement * abs(before))
+
+
+def _watched(history: xr.Dataset) -> np.ndarray:
+    return np.nanmean(np.asarray(history["error" if "error" in history else "loss"]), axis=0)

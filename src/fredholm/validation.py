@@ -1,0 +1,93 @@
+"""Before anything is compiled: the equation is tried on a few concrete points, and what is wrong with it is said in its own terms."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from fredholm.equation import Equation
+from fredholm.networks import AbstractNetwork, Field
+from fredholm.rules import AbstractRule
+
+TRIES = 16
+
+
+def check_equation(equation: Equation, rules: Sequence[AbstractRule], network: AbstractNetwork) -> None:
+    """Raises `ValueError` for wrong shapes, reversed limits at some x, NaN, or code that cannot be traced."""
+    keys = jax.random.split(jax.random.key(0), TRIES)
+    points = [equation.domain.sample(key) for key in keys]
+    unknowns = {name: jnp.asarray(value, float) for name, value in equation.unknowns.items()}
+    u = Field(network.build(equation.inputs, equation.outputs, keys[0]), unknowns, equation.inputs, equation.outputs)
+    _check_limits(equation, rules, points)
+    shapes = _shapes(equation, u, points[0], rules, keys[0])
+    widest = max(shapes.values())
+    for name, size in shapes.items():
+        if size not in (1, widest) or (size != widest and name != "y"):
+            raise ValueError(f"{name}: it returned {size} value(s) where the others return {widest}; expected one for each equation.")
+    _check_finite(equation, u, points, rules, keys)
+    if equation.exact is not None and equation.evaluation is not None:
+        truth = _traced("exact", lambda: jax.eval_shape(equation.truth, equation.evaluation.points(2)))  # type: ignore[union-attr]
+        if truth.shape[1] != equation.outputs:
+            raise ValueError(f"exact: it returned {truth.shape[1]} value(s); expected {equation.outputs}, as Equation(outputs=...) says.")
+
+
+def _check_limits(equation: Equation, rules: Sequence[AbstractRule], points: Sequence[Any]) -> None:
+    """The measures at concrete points, where a reversed limit can be seen."""
+    for number, (integral, rule) in enumerate(zip(equation.integrals, rules, strict=True)):
+        for x in points:
+            try:
+                measure = integral.measure(x)
+            except ValueError as error:
+                raise ValueError(f"integral {number + 1}, at x = {_show(x)}: {error}") from error
+            rule.check(measure)
+
+
+def _shapes(equation: Equation, u: Field, x: Any, rules: Sequence[AbstractRule], key: Any) -> dict[str, int]:
+    """How many values f, y, g and the conditions give."""
+    left = "y" if equation.f is None else "f"
+    shapes = {left: _traced(f"{left} at one x", lambda: jax.eval_shape(lambda x: equation.left(u, x), x)).shape[0]}
+    for number, (integral, rule) in enumerate(zip(equation.integrals, rules, strict=True)):
+
+        def value(x: Any, integral: Any = integral, rule: AbstractRule = rule) -> Any:
+            nodes = rule.nodes(integral.measure(x), key)
+            return integral.integrand(u, x, jax.tree.map(lambda leaf: leaf[0], nodes.points))
+
+        shapes[f"g of integral {number + 1}"] = _traced(f"g of integral {number + 1}", lambda value=value: jax.eval_shape(value, x)).shape[0]
+    for number, condition in enumerate(equation.conditions):
+        point = condition.at.sample(key)
+        _traced(f"condition {number + 1}", lambda c=condition, p=point: jax.eval_shape(lambda p: c.error(u, p), p))
+    return shapes
+
+
+def _check_finite(equation: Equation, u: Field, points: Sequence[Any], rules: Sequence[AbstractRule], keys: Any) -> None:
+    """f, y and g at concrete points with a fresh network."""
+    for x, key in zip(points[:4], keys[:4], strict=True):
+        if not np.all(np.isfinite(equation.left(u, x))):
+            raise ValueError(f"f or y is not finite at x = {_show(x)} with a fresh network. Is there a division by zero or a log of 0?")
+        for number, (integral, rule) in enumerate(zip(equation.integrals, rules, strict=True)):
+            nodes = rule.nodes(integral.measure(x), key)
+            values = jax.vmap(lambda t, integral=integral, x=x: integral.integrand(u, x, t))(nodes.points)
+            if not np.all(np.isfinite(values)):
+                raise ValueError(f"g of integral {number + 1} is not finite at x = {_show(x)} with a fresh network; is it singular at a node?")
+
+
+def _traced(name: str, compute: Any) -> Any:
+    """Runs a trace of the user's code, and says in its terms what cannot be traced."""
+    try:
+        return compute()
+    except (jax.errors.TracerBoolConversionError, jax.errors.TracerIntegerConversionError) as error:
+        raise ValueError(f"{name}: it branches in Python (if, while, and, or) on a value that is only known later. Use jnp.where.") from error
+    except jax.errors.TracerArrayConversionError as error:
+        raise ValueError(f"{name}: it calls numpy on a value that is only known later. Use jax.numpy (jnp) instead of numpy.") from error
+    except jax.errors.ConcretizationTypeError as error:
+        raise ValueError(f"{name}: it needs a number that is only known later (float(...), math.exp, range). Use jax.numpy.") from error
+    except TypeError as error:
+        raise ValueError(f"{name}: it cannot be computed for one point: {error}") from error
+
+
+def _show(x: Any) -> str:
+    if isinstance(x, jax.Array):
+        return np.array2string(np.asarray(x), precision=4)
+    return ", ".join(f"{name} = {np.array2string(np.asarray(value), precision=4)}" for name, value in vars(x).items())
