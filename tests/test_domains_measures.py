@@ -127,6 +127,7 @@ def test_simplex_points_are_uniform_in_barycentric_coordinates():
 
 def test_limits_may_be_traced():
     """A domain whose limits depend on x works inside a compiled function, and its integral can be differentiated by x."""
+
     def integral(x):
         nodes = Gauss(8).nodes(HalfLine(x, 1.0), jax.random.key(0))
         return jnp.sum(nodes.weights * jnp.exp(-1.5 * nodes.points[:, 0]))

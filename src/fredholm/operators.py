@@ -51,7 +51,7 @@ def divergence(u: Function, x: Float[Array, "d"]) -> Float[Array, ""]:
     return jnp.trace(jacobian)
 
 
-def curl(u: Function, x: Float[Array, "3"]) -> Float[Array, "3"]:
+def curl(u: Function, x: Float[Array, "d"]) -> Float[Array, "3"]:
     r"""$\nabla \times u(x)$ of a field with 3 outputs in 3 dimensions."""
     jacobian = jax.jacfwd(u)(jnp.asarray(x))
     if jacobian.shape != (3, 3):

@@ -73,28 +73,28 @@ class Solution:
         """The learned scalars of each seed."""
         return {name: np.asarray(value) for name, value in self._u.unknowns.items()}
 
-    def members(self, points: Any) -> Float[Array, "s n ..."]:
+    def members(self, points: Any) -> np.ndarray:
         """The prediction of every seed at points of shape (n, d): (s, n), or (s, n, m) for m outputs."""
         return self._predict(self._u, points)
 
-    def __call__(self, points: Any) -> Float[Array, "n ..."]:
+    def __call__(self, points: Any) -> np.ndarray:
         """The mean prediction over the seeds that ended well, at points of shape (n, d): (n,), or (n, m) for m outputs."""
         return self._mean(self.members(points))
 
-    def target(self, points: Any) -> Float[Array, "n ..."]:
+    def target(self, points: Any) -> np.ndarray:
         """The mean prediction of the target network, the delayed copy; the network itself for methods that have none."""
         return self._mean(self._predict(self._target, points))
 
-    def _mean(self, values: Float[Array, "s n ..."]) -> Float[Array, "n ..."]:
+    def _mean(self, values: np.ndarray) -> np.ndarray:
         good = self.good if self.good.any() else np.ones(len(self.status), bool)
-        return jnp.mean(values[np.flatnonzero(good)], axis=0)
+        return values[good].mean(axis=0)
 
-    def _predict(self, u: Field, points: Any) -> Float[Array, "s n ..."]:
+    def _predict(self, u: Field, points: Any) -> np.ndarray:
         with self._precision():
             points = jnp.asarray(points, float)
             if points.ndim != 2 or points.shape[1] != u.inputs:
                 raise ValueError(f"points: got shape {points.shape}; expected (n, {u.inputs}), one point in each row.")
-            return _predict_stacked(u, points)
+            return np.asarray(_predict_stacked(u, points))
 
     def evaluate(self, points: Any = None, *, problem: Equation | None = None) -> dict[str, np.ndarray]:
         """The error of each seed against the exact solution: `mse`, `relative_l2` and where they apply `mse_mean_free`,
@@ -105,7 +105,7 @@ class Solution:
         evaluation = problem.evaluation
         with self._precision():
             points = evaluation.points() if points is None else jnp.asarray(points, float)
-            predictions = self.members(points).reshape(len(self.seeds), len(points), problem.outputs)
+            predictions = jnp.asarray(self.members(points)).reshape(len(self.seeds), len(points), problem.outputs)
             rows = []
             for index, seed in enumerate(self.seeds):
                 own = problem.realize(Keys.of(seed).problem) if problem.is_drawn else problem
@@ -139,11 +139,11 @@ class Solution:
             coordinates = {f"x{axis}": ("point", points[:, axis]) for axis in range(points.shape[1])}
         outputs = () if self._u.outputs == 1 else ("output",)
         tail = () if self._u.outputs == 1 else (self._u.outputs,)
-        members = np.asarray(self.members(points)).reshape(len(self.seeds), *shape, *tail)
+        members = self.members(points).reshape(len(self.seeds), *shape, *tail)
         data = {
-            "mean": ((*dims, *outputs), np.asarray(self(points)).reshape(*shape, *tail)),
+            "mean": ((*dims, *outputs), self(points).reshape(*shape, *tail)),
             "members": (("seed", *dims, *outputs), members),
-            "target": ((*dims, *outputs), np.asarray(self.target(points)).reshape(*shape, *tail)),
+            "target": ((*dims, *outputs), self.target(points).reshape(*shape, *tail)),
         }
         if self.problem is not None and self.problem.exact is not None and not self.problem.is_drawn:
             data["exact"] = ((*dims, *outputs), np.asarray(self.problem.truth(jnp.asarray(points, float))).reshape(*shape, *tail))

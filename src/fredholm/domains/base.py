@@ -83,7 +83,7 @@ class AbstractDomain(eqx.Module):
         return True
 
     def density(self, point: Any) -> Float[Array, ""]:
-        r"""The density of the measure at a point of $\mathbb{R}^d$, for importance sampling: 1 inside and 0 outside for Lebesgue measure."""
+        r"""The density of the measure at a point of $\mathbb{R}^d$, for importance sampling: Lebesgue measure has 1 inside, 0 outside."""
         raise ValueError(
             f"{type(self).__name__} has no density in space, so Importance(rule, proposal) with a proposal in space does not apply. "
             "Use fit_importance(...), which works in the base variables of every domain."

@@ -100,7 +100,9 @@ class Law(AbstractDomain):
             raise ValueError(f"Law: got {parts!r}; expected named domains, for instance Law(center=Box(...), radius=Interval(...)).")
         for name, part in parts.items():
             if not part.is_finite:
-                raise ValueError(f"Law {name}: got {type(part).__name__}, an infinite measure; expected one that can be drawn from. Use a distribution.")
+                raise ValueError(
+                    f"Law {name}: got {type(part).__name__}, an infinite measure; expected one that can be drawn from. Use a distribution."
+                )
         self.parts = parts
 
     @property
@@ -117,7 +119,9 @@ class Law(AbstractDomain):
 
     def map(self, z: Float[Array, "k"]) -> tuple[Record, Float[Array, ""]]:
         mapped = _map_parts(tuple(self.parts.values()), z)
-        return Record(**{name: _unpack(part, point) for (name, part), (point, _) in zip(self.parts.items(), mapped, strict=True)}), jnp.ones(())
+        return Record(
+            **{name: _unpack(part, point) for (name, part), (point, _) in zip(self.parts.items(), mapped, strict=True)}
+        ), jnp.ones(())
 
     def sample(self, key: Key[Array, ""]) -> Record:
         keys = jax.random.split(key, len(self.parts))

@@ -49,7 +49,8 @@ class HalfLine(AbstractDomain):
 
 
 class Line(AbstractDomain):
-    r"""$(-\infty, \infty)$ with length as its measure, by $t = m + s\,z$, $dt = s\sqrt{2\pi}\,e^{z^2/2}\,\varphi(z)dz$ with $\varphi$ the standard normal density.
+    r"""$(-\infty, \infty)$ with length as its measure, by $t = m + s\,z$, $dt = s\sqrt{2\pi}\,e^{z^2/2}\,\varphi(z)\,dz$
+    with $\varphi$ the standard normal density.
 
     Choose m and s near the centre and the width of g: a random rule has finite variance only where g falls faster than $e^{-z^2/4}$.
     """

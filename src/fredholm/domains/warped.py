@@ -21,7 +21,7 @@ class Warped(AbstractDomain):
     def __check_init__(self) -> None:
         if len(self.edges) != len(self.domain.bases):
             raise ValueError(
-                f"Warped: got edges for {len(self.edges)} axes; expected {len(self.domain.bases)}, the axes of {type(self.domain).__name__}."
+                f"Warped: got edges for {len(self.edges)} axes; expected {len(self.domain.bases)}, the axes of {self.domain!r}."
             )
 
     @property

@@ -155,7 +155,7 @@ def _fingerprint(problem: Coagulation) -> dict[str, Any]:
 
 
 def _gain(n: np.ndarray, to_angles: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    r"""$\text{gain}_i = \sum_q W_{iq}\, n(y_i \sin\theta_q)\, n(y_i \cos\theta_q)$, with the axes of W in the order $(i_1, q_1, i_2, q_2, \ldots)$.
+    r"""$\text{gain}_i = \sum_q W_{iq}\, n(y_i \sin\theta_q)\, n(y_i \cos\theta_q)$; the axes of W are $i_1, q_1, i_2, q_2, \ldots$
 
     Gauss nodes are symmetric about π/4, so that the cosines are the sines in reverse order and one interpolation serves both.
     """
@@ -171,7 +171,7 @@ def _gain(n: np.ndarray, to_angles: np.ndarray, weights: np.ndarray) -> np.ndarr
 
 
 def _gain_weights(kernel: Kernel, x: np.ndarray, theta: np.ndarray, samples: int, d: int) -> np.ndarray:
-    r"""$W_{iq} = \frac12 \prod x \int K\,\ell_q(\theta)\,d\theta \prod \sin 2\theta_q$ with Lagrange's polynomials $\ell_q$ of the Gauss nodes."""
+    r"""$W_{iq} = \frac12 \prod x \int K\,\ell_q(\theta)\,d\theta \prod \sin 2\theta_q$, $\ell_q$ Lagrange's polynomials of the nodes."""
     fine, fine_weights = _gauss_panels(samples // 8, 8, np.pi / 2)
     basis = _lagrange_basis(theta, fine) * fine_weights[:, None]
     sines, cosines = _tensor_grid(np.sin(fine) ** 2, d), _tensor_grid(np.cos(fine) ** 2, d)

@@ -24,7 +24,7 @@ class TabulatedDensity(eqx.Module):
     r"""n(x, t) by piecewise cubic interpolation on a regular grid of $z_i = \left(\frac{x_i - a}{b - a}\right)^{1/p}$ and t.
 
     With p = 2 the grid is uniform in $\sqrt{x}$: kernels made of $\sqrt{x}$ give densities that are smooth in it and not in x. Called
-    with a point (x_1, ..., x_d, t). Beyond b and after the last time the table ends, and its last value stays.
+    with a point (x_1, ..., x_d, t). Beyond b the last value stays; before the first and after the last time the cubic goes on.
     """
 
     values: Float[Array, "*grid times"]  # the density at the grid points, one axis for each size and the last for time
@@ -42,7 +42,7 @@ class TabulatedDensity(eqx.Module):
         if self.grading != 1.0:
             # The root's slope at 0 is infinite; the inner `where` keeps it out of derivatives along t.
             share = jnp.where(share > 0, jnp.where(share > 0, share, 1.0) ** (1 / self.grading), 0.0)
-        time = jnp.clip(point[-1:] / self.duration, 0.0, 1.0)
+        time = point[-1:] / self.duration  # Not clipped: a clip halves the derivative along t at t = 0.
         lengths = np.array(self.values.shape)
         position = jnp.concatenate([share, time]) * (lengths - 1)
         start = stencil_start(position, lengths, jnp)
@@ -98,7 +98,8 @@ def cached(settings: dict[str, Any], compute: Callable[[], np.ndarray]) -> np.nd
 
 def _read(path: Path, key: str) -> np.ndarray | None:
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        # Opened here, since numpy leaves a damaged file open.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             if str(stored["settings"]) == key and np.all(np.isfinite(stored["values"])):
                 return stored["values"]
         reason = "its settings or values are not what its name says"

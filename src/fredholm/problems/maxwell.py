@@ -21,8 +21,8 @@ RECTANGLE = ((CORNER, -CORNER, -CORNER), (CORNER, CORNER, CORNER), (-CORNER, COR
 
 
 class Maxwell(Equation):
-    r"""$\nabla \times \nabla \times A = J$ for the current I in thin wires, as Stokes' theorem on random discs D with centre c, radius r and
-    normal n,
+    r"""$\nabla \times \nabla \times A = J$ for the current I in thin wires, as Stokes' theorem on random discs D with centre c,
+    radius r and normal n,
 
     $$\oint_{\partial D} (\nabla \times A) \cdot dl = \sum_{\text{wires through } D} \pm I,$$
 
@@ -56,7 +56,8 @@ class Maxwell(Equation):
             integrals=[Integral(over=rim, g=circulation)],
             y=self.wires.through,
             exact=self.wires.potential,
-            evaluation=evaluation or Evaluation(InsideDiscs(discs), 5000, "mse_mean_free", ("mse", "relative_l2", "mse_mean_free")),
+            evaluation=evaluation
+            or Evaluation(at=InsideDiscs(discs), score="mse_mean_free", metrics=("mse", "relative_l2", "mse_mean_free")),
             inputs=3,
             outputs=3,
             # The published settings (settings.md, part E).
@@ -72,7 +73,7 @@ def rim(disc: Record) -> Circle:
 
 
 def circulation(u: Field, disc: Record, t: Float[Array, "3"]) -> Float[Array, ""]:
-    r"""$(\nabla \times A) \cdot \hat\tau = \partial_n A_r - \partial_r A_n$ at a point of the rim, whose tangent is $\hat\tau = n \times \hat r$.
+    r"""$(\nabla \times A) \cdot \hat\tau = \partial_n A_r - \partial_r A_n$ at a point of the rim, tangent $\hat\tau = n \times \hat r$.
 
     In the frame $(\hat r, \hat\tau, n)$ of the circle two directional derivatives are enough, where the curl needs three.
     """

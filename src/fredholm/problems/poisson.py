@@ -33,20 +33,20 @@ class Charges(eqx.Module):
     def potential(self, x: Float[Array, "d"]) -> Float[Array, ""]:
         r"""$U(x) = \sum_i q_i\,\frac{1}{2\pi}\ln|x-\mu_i|$ in the plane, $\sum_i q_i\,\frac{|x-\mu_i|^{2-d}}{(2-d)\,|S^{d-1}|}$ elsewhere."""
         d = x.shape[0]
-        distance = jnp.maximum(jnp.linalg.norm(x - self.locations, axis=-1), 1e-12)
+        distance = jnp.maximum(jnp.linalg.norm(x[None, :] - self.locations, axis=-1), 1e-12)
         each = jnp.log(distance) if d == 2 else distance ** (2 - d) / (2 - d)
         return jnp.sum(self.weights * each) / unit_sphere_area(d)
 
     def field(self, x: Float[Array, "d"]) -> Float[Array, "d"]:
         r"""$E(x) = \nabla U(x) = \sum_i q_i\,\frac{x - \mu_i}{|S^{d-1}|\,|x-\mu_i|^d}$."""
         d = x.shape[0]
-        away = x - self.locations
+        away = x[None, :] - self.locations
         distance = jnp.maximum(jnp.linalg.norm(away, axis=-1), 1e-12)
         return (self.weights / distance**d) @ away / unit_sphere_area(d)
 
     def enclosed(self, ball: Record) -> Float[Array, ""]:
         r"""$\sum_i q_i\,[\,|\mu_i - c| < r\,]$, the charge inside a ball."""
-        inside = jnp.sum((self.locations - ball.center) ** 2, axis=-1) < ball.radius**2
+        inside = jnp.sum((self.locations - ball.center[None, :]) ** 2, axis=-1) < ball.radius**2
         return jnp.sum(jnp.where(inside, self.weights, 0.0))
 
 

@@ -53,7 +53,7 @@ class Smoluchowski(Equation):
             integrals=[Integral(smaller, self.coagulation.gain), Integral(sizes, self.coagulation.loss, loss_rule)],
             conditions=[start],
             exact=None if reference is None else reference.solve(self.coagulation),
-            evaluation=evaluation or Evaluation(domain, 5000, "mse", ("mse", "relative_l2")),
+            evaluation=evaluation or Evaluation(at=domain, score="mse"),
             # The published settings (settings.md, part F); f has weight 1, so there is no split.
             defaults=Defaults(DelayedTarget(tau=0.99, regularization=1.0), MonteCarlo(1), MLP(64, 3, "silu"), Adam(1e-3), 20_000, 400),
         )

@@ -1,10 +1,11 @@
 r"""Coagulation on the half-line, where Smoluchowski's equation has exact solutions.
 
-The second integral runs to infinity, where a network does not decay. So the unknown is $v = e^{\lambda |x|}\,n$ with $|x| = \sum_i x_i$: the
-exponentials of the first integral cancel, $e^{-\lambda |x - x'|} e^{-\lambda |x'|} = e^{-\lambda |x|}$, and the second becomes an
+The second integral runs to infinity, where a network does not decay. So the unknown is $v = e^{\lambda |x|}\,n$, $|x| = \sum_i x_i$:
+the exponentials of the first integral cancel, $e^{-\lambda |x - x'|} e^{-\lambda |x'|} = e^{-\lambda |x|}$, and the second becomes an
 expectation over exponential variables, which every rule knows (Gauss-Laguerre among them),
 
-$$\partial_t v(x) = \frac12 \int_{[0, x]} K(x - x', x')\,v(x - x')\,v(x')\,dx' - \frac{v(x)}{\lambda^d}\,\mathbb{E}_{x'' \sim \text{Exp}(\lambda)^d}\left[K(x, x'')\,v(x'')\right].$$
+$$\partial_t v(x) = \frac12 \int_{[0, x]} K(x - x', x')\,v(x - x')\,v(x')\,dx'
+    - \frac{v(x)}{\lambda^d}\,\mathbb{E}_{x'' \sim \text{Exp}(\lambda)^d}\left[K(x, x'')\,v(x'')\right].$$
 """
 
 from abc import abstractmethod
@@ -50,7 +51,7 @@ class AbstractHalfLine(eqx.Module):
 
     def mass(self, u: Any, t: float, nodes: int = 32) -> Float[Array, ""]:
         r"""$\int |x|\,n(x, t)\,dx$, which coagulation conserves: d at all times. By Gauss-Laguerre quadrature."""
-        drawn = Gauss(nodes).nodes(self.sizes, jax.random.key(0))
+        drawn = Gauss(n=nodes).nodes(self.sizes, jax.random.key(0))
         at_time = jnp.full((1,), t)
         values = jax.vmap(lambda x: jnp.sum(x) * u(jnp.concatenate([x, at_time])))(drawn.points)
         return jnp.sum(drawn.weights * values) / self.decay**self.coagulation.dim
@@ -69,7 +70,7 @@ class AbstractHalfLine(eqx.Module):
             "integrals": [Integral(smaller, self.coagulation.gain), Integral(self.sizes, self.loss)],
             "conditions": [Condition(Product(self.sizes, Point(0.0)), self.exact)],
             "exact": self.exact,
-            "evaluation": Evaluation(domain, 5000, "relative_l2", ("mse", "relative_l2")),
+            "evaluation": Evaluation(at=domain),
             "defaults": Defaults(DelayedTarget(tau=0.99, regularization=1.0), MonteCarlo(1), MLP(64, 3, "silu"), Adam(1e-3), 20_000, 400),
         }
 
@@ -100,8 +101,9 @@ class GolovinSolution(AbstractHalfLine):
         x, t = point
         T = -jnp.expm1(-t)
         root = jnp.sqrt(jnp.maximum(T, 1e-12))
-        z = jnp.maximum(2 * x * root, 1e-3)  # Below, I_1(z)/z is 1/2 to float32's last digit.
-        return (1 - T) * jnp.exp(-((1 - root) ** 2 - self.decay) * x) * 2 * jax.scipy.special.i1e(z) / z
+        z = jnp.maximum(2 * x * root, 1e-3)  # Below, I_1(z)/z is 1/2 to the last digit of float32, and at 0 it would be 0/0.
+        exponent = z - 2 * x * root - ((1 - root) ** 2 - self.decay) * x  # z - (1 + T) x, from small numbers
+        return (1 - T) * jnp.exp(exponent) * 2 * jax.scipy.special.i1e(z) / z
 
 
 def exponential_density(x: Size) -> Float[Array, ""]:
@@ -110,13 +112,13 @@ def exponential_density(x: Size) -> Float[Array, ""]:
 
 
 class SmoluchowskiConstant(Equation):
-    r"""$\partial_t n = \frac12 \int_{[0,x]} n(x - x')\,n(x')\,dx' - n \int_{[0,\infty)^d} n$ with $n_0 = e^{-|x|}$, for $v = e^{\lambda |x|}\,n$; exact
-    solution: `ConstantSolution`."""
+    r"""$\partial_t n = \frac12 \int_{[0,x]} n(x - x')\,n(x')\,dx' - n \int_{[0,\infty)^d} n$ with $n_0 = e^{-|x|}$, for
+    $v = e^{\lambda |x|}\,n$; exact solution: `ConstantSolution`."""
 
     solution: ConstantSolution
 
     def __init__(self, dim: int = 1, duration: float = 1.0, decay: float | None = None):
-        """`dim` is d, `duration` the last time, `decay` is λ: three quarters of the slowest decay of n unless given, so that v is bounded."""
+        """`dim` is d, `duration` the last time, `decay` is λ, three quarters of the slowest decay of n unless given: v is bounded."""
         coagulation = Coagulation(positive_integer("dim", dim), ConstantKernel(), exponential_density, duration=duration)
         # Along the diagonal n decays like exp(-(1 - (1 - N)^(1/d)) |x|).
         slowest = 1 - (1 - 2 / (coagulation.duration + 2)) ** (1 / dim)

@@ -61,12 +61,12 @@ class Wires(eqx.Module):
     def enclosed(self, center: Float[Array, "3"], radius: Float[Array, ""], normal: Float[Array, "3"]) -> Float[Array, ""]:
         """The current through a disc: +I for every wire that crosses it along the normal, −I for one that crosses it against."""
         start, end = self.segments
-        height_start, height_end = (start - center) @ normal, (end - center) @ normal
+        height_start, height_end = (start - center[None]) @ normal, (end - center[None]) @ normal
         above_start, above_end = height_start > 0, height_end > 0  # A vertex in the plane counts as below, for both of its wires.
         crosses = above_start != above_end
         share = height_start / jnp.where(crosses, height_start - height_end, 1.0)
         crossing = start + share[:, None] * (end - start)
-        inside = jnp.sum((crossing - center) ** 2, axis=-1) < radius**2
+        inside = jnp.sum((crossing - center[None]) ** 2, axis=-1) < radius**2
         sign = above_end.astype(float) - above_start.astype(float)
         return self.current * jnp.sum(jnp.where(inside, sign, 0.0))
 
@@ -90,10 +90,10 @@ class _Seen(eqx.Module):
     def __init__(self, x: Float[Array, "3"], start: Float[Array, "m 3"], end: Float[Array, "m 3"]):
         self.length = jnp.linalg.norm(end - start, axis=-1)
         self.direction = (end - start) / self.length[:, None]
-        self.along_start = jnp.sum((x - start) * self.direction, axis=-1)
-        self.along_end = jnp.sum((x - end) * self.direction, axis=-1)
+        self.along_start = jnp.sum((x[None] - start) * self.direction, axis=-1)
+        self.along_end = jnp.sum((x[None] - end) * self.direction, axis=-1)
         # Measured from the nearer end, whose difference to x is the more exact one.
-        nearer = jnp.where((self.along_start + self.along_end > 0)[:, None], x - end, x - start)
+        nearer = jnp.where((self.along_start + self.along_end > 0)[:, None], x[None] - end, x[None] - start)
         self.across = jnp.cross(self.direction, nearer)
         self.off_axis_squared = jnp.sum(self.across**2, axis=-1)
         self.distance_start = jnp.sqrt(self.along_start**2 + self.off_axis_squared + TINY)

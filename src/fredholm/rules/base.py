@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from functools import lru_cache
+from typing import TYPE_CHECKING, ClassVar
 
 import equinox as eqx
 import jax
@@ -78,7 +79,11 @@ class AbstractNodeRule(AbstractRule):
     Nodes are built once, in float64 on the host.
     """
 
-    randomize: eqx.AbstractVar[AbstractRandomization | None]
+    # A type checker would put an abstract field first among the arguments of every rule, so it is told of a class variable instead.
+    if TYPE_CHECKING:
+        randomize: ClassVar[AbstractRandomization | None]
+    else:
+        randomize: eqx.AbstractVar[AbstractRandomization | None]
 
     @abstractmethod
     def base_nodes(self, bases: tuple[Base, ...]) -> tuple[np.ndarray, np.ndarray]:
@@ -130,11 +135,12 @@ class AbstractNodeRule(AbstractRule):
         for axis, base in enumerate(domain.bases):
             if self.axis_measure(base) is base:
                 logarithm += base.decay(nodes[:, axis])
-        most = float(np.log(jnp.finfo(float).max)) - 5
+        dtype = jnp.result_type(float)
+        most = float(np.log(float(jnp.finfo(dtype).max))) - 5
         if np.max(logarithm) > most:
             raise ValueError(
-                f"{self!r} on {type(domain).__name__}: its outermost node has a weight of exp({np.max(logarithm):.0f}) times a share of its inverse, "
-                f"beyond {jnp.zeros(()).dtype} (at most exp({most:.0f})). Use fewer nodes, or jax.config.update('jax_enable_x64', True)."
+                f"{self!r} on {type(domain).__name__}: the weight of its outermost node has a factor exp({np.max(logarithm):.0f}), beyond "
+                f"{dtype} (exp({most:.0f})). Use fewer nodes, or jax.config.update('jax_enable_x64', True)."
             )
 
     def nodes(self, domain: AbstractDomain, key: Key[Array, ""]) -> Nodes:

@@ -43,7 +43,7 @@ class Gauss(AbstractTensorRule):
         for base in domain.bases:
             if self.n > MAXIMUM_ORDER[base]:
                 raise ValueError(
-                    f"Gauss n: got {self.n}; expected at most {MAXIMUM_ORDER[base]} on {base.value}, up to where it is known to be accurate. "
+                    f"Gauss n: got {self.n}; expected at most {MAXIMUM_ORDER[base]} on {base.value}, where it is known to be accurate. "
                     "Use fewer nodes, or split the domain."
                 )
 

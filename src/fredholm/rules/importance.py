@@ -20,11 +20,11 @@ class Importance(AbstractRule):
 
     $$\int g\,d\mu = \mathbb{E}_{t\sim q}\left[\frac{p(t)}{q(t)}\,g(t)\right], \qquad p = d\mu/dt.$$
 
-    The proposal is a domain of mass 1 with a density (`Normal`, `Exponential`, `PowerLaw`, a `Product` of them), or a function that makes one
-    from the integral's domain, for limits that depend on x. It must reach everywhere the integral does; a node of the
+    The proposal is a domain of mass 1 with a density (`Normal`, `Exponential`, `PowerLaw`, a `Product` of them), or a function that
+    makes one from the integral's domain, for limits that depend on x. It must reach everywhere the integral does; a node of the
     proposal outside of the integral's domain gets weight 0 and is moved inside, so that the integrand is never asked there.
 
-    `fit_importance` makes an `Importance` from the integrand itself. Any rule draws from the proposal: `MonteCarlo(n)`, `QuasiMonteCarlo(n)`, ...
+    `fit_importance` makes an `Importance` from the integrand itself. Any rule draws from the proposal, `MonteCarlo(n)` or another.
     """
 
     rule: AbstractRule  # how nodes of the proposal are chosen
@@ -128,7 +128,9 @@ def fit_importance(
         values = jax.vmap(lambda point: jnp.linalg.norm(jnp.ravel(g(point))))(points)
         squares = np.asarray(weights * values, float) ** 2
         if not np.all(np.isfinite(squares)):
-            raise ValueError("fit_importance: the integrand is not finite at some of the pilot samples; expected numbers on the whole domain.")
+            raise ValueError(
+                "fit_importance: the integrand is not finite at some of the pilot samples; expected numbers on the whole domain."
+            )
         pieces = np.minimum((np.asarray(y) * bins).astype(int), bins - 1)
         edges = np.stack([_refined(edges[axis], pieces[:, axis], squares, floor) for axis in range(axes)])
     return Importance(rule, Warp(_as_tuples(edges)))

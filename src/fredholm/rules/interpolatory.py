@@ -16,9 +16,10 @@ MAXIMUM_LEJA = 200  # Up to here every monomial is right to 1e-13 and sum |w| st
 
 
 class ClenshawCurtis(AbstractClosedRule):
-    r"""The extrema of a Chebyshev polynomial, $z_i = \tfrac12\bigl(1 - \cos\tfrac{i\pi}{n-1}\bigr)$, end points included; one node is the middle.
+    r"""The extrema of a Chebyshev polynomial, $z_i = \tfrac12\bigl(1 - \cos\tfrac{i\pi}{n-1}\bigr)$, with both end points.
 
     Exact to degree $n - 1$ (n for odd n), all weights positive, and nested where $n - 1$ doubles (Clenshaw and Curtis, 1960).
+    One node is the middle.
     """
 
     n: int = eqx.field(converter=lambda n: positive_integer("ClenshawCurtis n", n))  # nodes on each axis
@@ -66,7 +67,7 @@ class Leja(AbstractClosedRule):
     def __check_init__(self) -> None:
         if self.n > MAXIMUM_LEJA:
             raise ValueError(
-                f"Leja n: got {self.n}; expected at most {MAXIMUM_LEJA}, up to where it is known to be stable. Use Gauss(n) or ClenshawCurtis(n)."
+                f"Leja n: got {self.n}; expected at most {MAXIMUM_LEJA}, where it is known to be stable. Use Gauss(n) or ClenshawCurtis(n)."
             )
 
     def axis_nodes(self, base: Base) -> tuple[np.ndarray, np.ndarray]:

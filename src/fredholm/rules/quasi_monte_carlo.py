@@ -1,5 +1,7 @@
 """Low-discrepancy nodes with equal weights."""
 
+from typing import Any
+
 import equinox as eqx
 import numpy as np
 
@@ -16,12 +18,12 @@ class QuasiMonteCarlo(AbstractNodeRule):
     """
 
     n: int = eqx.field(converter=lambda n: positive_integer("QuasiMonteCarlo n", n))  # N, exactly this many points
-    sequence: AbstractSequence = AdditiveRecursion()  # AdditiveRecursion(), Sobol(), Halton() or Lattice()
+    sequence: AbstractSequence = eqx.field(
+        default=AdditiveRecursion(), converter=lambda given: _sequence(given)
+    )  # or Sobol(), Halton(), Lattice()
     randomize: AbstractRandomization | None = None  # Shift(), Rotation(), Scramble() for Sobol(), or None
 
     def __check_init__(self) -> None:
-        if not isinstance(self.sequence, AbstractSequence):
-            raise ValueError(f"QuasiMonteCarlo sequence: got {self.sequence!r}; expected for instance Sobol(), with its parentheses.")
         if self.n > MAXIMUM_NODES:
             raise ValueError(f"QuasiMonteCarlo n: got {self.n:,}; expected at most {MAXIMUM_NODES:,}.")
         self.sequence.points(self.n, 1)  # Refuses a count that the sequence cannot have, here and not in the first step.
@@ -33,3 +35,9 @@ class QuasiMonteCarlo(AbstractNodeRule):
     def base_nodes(self, bases: tuple[Base, ...]) -> tuple[np.ndarray, np.ndarray]:
         nodes = self.sequence.points(self.n, len(bases)) if bases else np.zeros((self.n, 0))
         return nodes, np.full(self.n, 1 / self.n)
+
+
+def _sequence(given: Any) -> AbstractSequence:
+    if not isinstance(given, AbstractSequence):
+        raise ValueError(f"QuasiMonteCarlo sequence: got {given!r}; expected a sequence, for instance Sobol(), with its parentheses.")
+    return given

@@ -26,7 +26,7 @@ class AbstractSequence(eqx.Module):
 
 
 class AdditiveRecursion(AbstractSequence):
-    r"""$z_i = (\tfrac12 + i\alpha) \bmod 1$ for i = 1..n, with $\alpha_j = \phi^{-j}$ and $\phi > 1$ the root of $\phi^{k+1} = \phi + 1$ on k axes.
+    r"""$z_i = (\tfrac12 + i\alpha) \bmod 1$ for i = 1..n on k axes, $\alpha_j = \phi^{-j}$, $\phi > 1$ the root of $\phi^{k+1} = \phi + 1$.
 
     The golden ratio's sequence where k = 1, and its generalisation elsewhere (Roberts, 2018): the paper's choice.
     """

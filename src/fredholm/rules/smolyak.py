@@ -1,6 +1,7 @@
 """Sparse grids: a rule on one axis, combined so that the cost grows gently with the number of axes."""
 
 import math
+from typing import Any
 
 import equinox as eqx
 import numpy as np
@@ -20,16 +21,12 @@ class Smolyak(AbstractNodeRule):
     "Order q" of the paper is `Smolyak(Gauss(1), q)`. Weights may be negative, and $\sum|w|$ grows with the level and the axes.
     """
 
-    rule: AbstractTensorRule  # U_0, the rule of level 0 on one axis: Gauss(1), Leja(1), ClenshawCurtis(1), Even(1), ...
+    rule: AbstractTensorRule = eqx.field(
+        converter=lambda given: _axis_rule(given)
+    )  # U_0, the rule of level 0 on one axis: Gauss(1), Leja(1), ClenshawCurtis(1), Even(1), ...
     level: int = eqx.field(converter=lambda level: positive_integer("Smolyak level", level, least=0))  # q
     randomize: AbstractRandomization | None = None  # Rotation(), Shift() on bounded domains, or None
     merge: bool = True  # equal nodes become one; False keeps them apart, as the published runs do (same integral, more points)
-
-    def __check_init__(self) -> None:
-        if not isinstance(self.rule, AbstractTensorRule):
-            raise ValueError(f"Smolyak rule: got {self.rule!r}; expected a rule on one axis, for instance Gauss(1) or Leja(1).")
-        if self.rule.randomize is not None:
-            raise ValueError(f"Smolyak rule: got {self.rule!r}; expected one without randomize. Write Smolyak(..., randomize=...).")
 
     def axis_measure(self, base: Base) -> Base:
         return self.rule.axis_measure(base)
@@ -76,6 +73,14 @@ class Smolyak(AbstractNodeRule):
         for _ in range(axes):
             counts = [sum(counts[total - level] * sizes[level] for level in range(total + 1)) for total in range(self.level + 1)]
         return sum(counts[max(0, self.level - axes + 1) :])
+
+
+def _axis_rule(given: Any) -> AbstractTensorRule:
+    if not isinstance(given, AbstractTensorRule):
+        raise ValueError(f"Smolyak rule: got {given!r}; expected a rule on one axis, for instance Gauss(1) or Leja(1).")
+    if given.randomize is not None:
+        raise ValueError(f"Smolyak rule: got {given!r}; expected one without randomize. Write Smolyak(..., randomize=...).")
+    return given
 
 
 def _compositions(total: int, parts: int) -> list[tuple[int, ...]]:

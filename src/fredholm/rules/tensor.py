@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from functools import lru_cache
-from typing import Self
 
 import equinox as eqx
 import numpy as np
@@ -25,7 +24,7 @@ class AbstractTensorRule(AbstractNodeRule):
         """The degree up to which one axis is exact."""
 
     @abstractmethod
-    def refined(self, level: int) -> Self:
+    def refined(self, level: int) -> "AbstractTensorRule":
         """The rule `level` steps finer, on one axis: what a sparse grid is built from."""
 
     def check_axes(self, domain: AbstractDomain) -> None:

@@ -68,7 +68,8 @@ class Program(eqx.Module):
 
 
 def compile_chunk(program: Program, static: Any, equation: Equation, mesh: Mesh) -> Callable[..., Any]:
-    """`chunk(arrays, equation_arrays, keys, start, stop) -> (arrays, sums)`: steps start..stop of every seed.
+    """`chunk(arrays, sums, equation_arrays, keys, start, stop) -> (arrays, sums)`: steps start..stop of every seed, and the losses added to
+    the sums.
 
     The bounds are traced, so that one compilation serves every length and a run does not depend on how it is cut into chunks.
     A seed that fails within the chunk goes back to the state it had at its start.
@@ -76,20 +77,20 @@ def compile_chunk(program: Program, static: Any, equation: Equation, mesh: Mesh)
     _, equation_static = eqx.partition(equation, eqx.is_array)
     drawn = equation.is_drawn
 
-    def one_seed(arrays: Any, equation_arrays: Any, keys: Keys, start: Int[Array, ""], stop: Int[Array, ""]) -> tuple[Any, dict[str, Array]]:
+    def one_seed(
+        arrays: Any, sums: dict[str, Array], equation_arrays: Any, keys: Keys, start: Int[Array, ""], stop: Int[Array, ""]
+    ) -> tuple[Any, dict[str, Array]]:
         equation = eqx.combine(equation_arrays, equation_static)
 
         def body(step: Int[Array, ""], carry: tuple[Any, dict[str, Array]]) -> tuple[Any, dict[str, Array]]:
             state, info = program.step(eqx.combine(carry[0], static), equation, keys, step)
             return eqx.filter(state, eqx.is_array), {name: carry[1][name] + value for name, value in info.items()}
 
-        first = eqx.combine(arrays, static)
-        zeros = jax.tree.map(lambda leaf: jnp.zeros((), leaf.dtype), eqx.filter_eval_shape(program.step, first, equation, keys, start)[1])
-        last, sums = jax.lax.fori_loop(start, stop, body, (arrays, zeros))
+        last, sums = jax.lax.fori_loop(start, stop, body, (arrays, sums))
         return _keep_good(arrays, last, stop), sums
 
-    axes = (0, 0 if drawn else None, 0, None, None)
-    specs = (SEEDS, SEEDS if drawn else EVERYWHERE, SEEDS, EVERYWHERE, EVERYWHERE)
+    axes = (0, 0, 0 if drawn else None, 0, None, None)
+    specs = (SEEDS, SEEDS, SEEDS if drawn else EVERYWHERE, SEEDS, EVERYWHERE, EVERYWHERE)
     return over_seeds(jax.vmap(one_seed, in_axes=axes), mesh, specs)
 
 
@@ -104,6 +105,13 @@ def _keep_good(before: TrainState, after: TrainState, stop: Int[Array, ""]) -> T
     reason = jnp.where(after.failed_at >= 0, after.failed_loss, jnp.nan)
     failed_loss = jnp.where(failed_now, reason, before.failed_loss)
     return eqx.tree_at(lambda s: (s.alive, s.failed_at, s.failed_loss), kept, (good, failed_at, failed_loss))
+
+
+def zero_sums(program: Program, states: TrainState, equation: Equation, keys: Keys) -> dict[str, Array]:
+    """A zero for each part of the loss and each seed."""
+    axes = (eqx.if_array(0), eqx.if_array(0) if equation.is_drawn else None, eqx.if_array(0), None)
+    parts = eqx.filter_eval_shape(eqx.filter_vmap(program.step, in_axes=axes), states, equation, keys, jnp.asarray(0))[1]
+    return {name: jnp.zeros(part.shape, part.dtype) for name, part in parts.items()}
 
 
 def initial_states(program: Program, network: AbstractNetwork, equation: Equation, keys: Keys) -> TrainState:

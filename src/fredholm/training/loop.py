@@ -12,7 +12,7 @@ import xarray as xr
 from fredholm.keys import stack_keys
 from fredholm.status import SeedStatus, Status
 from fredholm.storage import flatten, unflatten
-from fredholm.training.chunk import Program, TrainState, compile_chunk, initial_states
+from fredholm.training.chunk import Program, TrainState, compile_chunk, initial_states, zero_sums
 from fredholm.training.devices import place, seed_mesh
 from fredholm.training.measure import compile_measure
 from fredholm.training.setup import Setup
@@ -38,6 +38,7 @@ class Training:
         states = initial_states(self.program, setup.network, equation, self.keys)
         arrays, self.static = eqx.partition(states, eqx.is_array)
         self.arrays = place(arrays, self.mesh)
+        self._zeros = self._sums = place(zero_sums(self.program, states, equation, self.keys), self.mesh)
         self.keys = place(self.keys, self.mesh)
         if equation.is_drawn:
             self.equation_arrays = place(self.equation_arrays, self.mesh)
@@ -47,7 +48,6 @@ class Training:
         self.seconds = 0.0
         self.records: list[dict[str, np.ndarray]] = []
         self.recorded_steps: list[int] = []
-        self._sums: dict[str, np.ndarray] = {}
         self._since_record = 0
         self._chunk_steps = FIRST_CHUNK
 
@@ -66,9 +66,10 @@ class Training:
         due = (self.step // self.setup.record_every + 1) * self.setup.record_every
         stop = min(stop, due, self.step + self._chunk_steps)
         begin = time.perf_counter()
-        self.arrays, sums = jax.block_until_ready(self._chunk(self.arrays, self.equation_arrays, self.keys, self.step, stop))
+        self.arrays, self._sums = jax.block_until_ready(
+            self._chunk(self.arrays, self._sums, self.equation_arrays, self.keys, self.step, stop)
+        )
         elapsed = time.perf_counter() - begin
-        self._sums = {name: self._sums.get(name, 0.0) + np.asarray(value, float) for name, value in sums.items()}
         self._since_record += stop - self.step
         # The first chunk holds the compilation, so its time says nothing of the next.
         grown = 2 * self._chunk_steps if self.step else FIRST_CHUNK
@@ -80,12 +81,12 @@ class Training:
 
     def _record(self) -> None:
         measured = self._measure(self.arrays, self.equation_arrays, self.keys, self.step)
-        values = {name: total / self._since_record for name, total in self._sums.items()}
+        values = {name: np.asarray(total, float) / self._since_record for name, total in self._sums.items()}
         values |= {name: np.asarray(value, float) for name, value in measured.items()}
         alive = np.asarray(self.arrays.alive)
         self.records.append({name: np.where(alive, value, np.nan) for name, value in values.items()})
         self.recorded_steps.append(self.step)
-        self._sums, self._since_record = {}, 0
+        self._sums, self._since_record = self._zeros, 0
         if np.isinf(np.asarray(self.arrays.limit)).all():
             # From the first record on, a seed whose loss grows out of all proportion is stopped.
             first = np.where(alive, np.abs(values["loss"]), 1.0)
@@ -103,7 +104,7 @@ class Training:
         """Takes up a training where a checkpoint left it."""
         state = unflatten(self.arrays, {name: value for name, value in arrays.items() if name.startswith(".")})
         self.arrays = place(jax.tree.map(lambda new, old: jnp.asarray(new, old.dtype), state, self.arrays), self.mesh)
-        self._sums = {name.removeprefix("sum/"): value for name, value in arrays.items() if name.startswith("sum/")}
+        self._sums = place({name: jnp.asarray(arrays[f"sum/{name}"], zero.dtype) for name, zero in self._zeros.items()}, self.mesh)
         self._since_record = int(arrays["since_record"])
         self.step, self.seconds = step, seconds
         kept = history.sel(step=history.step <= step)

@@ -1,0 +1,150 @@
+"""From options to the library's nouns. What is not given falls back to the problem's own defaults."""
+
+import dataclasses
+import inspect
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fredholm.checks import nearest, positive_integer
+from fredholm.cli import values
+from fredholm.cli.files import equation_from_file, is_file
+from fredholm.cli.names import METHODS, OPTIMIZERS, PROBLEMS, RANDOMIZATIONS, RULES, SCHEDULES, fields, kebab, known
+from fredholm.equation import Equation
+from fredholm.methods import AbstractMethod
+from fredholm.networks import MLP
+from fredholm.optimizers import Adam
+from fredholm.rules import AbstractRule
+from fredholm.training.setup import GENERAL_METHOD, GENERAL_NETWORK, GENERAL_OPTIMIZER, GENERAL_RULE
+from fredholm.training.stopping import Tolerance
+
+METHOD_OPTIONS: Sequence[str] = list(dict.fromkeys(name for noun in METHODS.values() for name in fields(noun)))
+
+
+def problem_of(text: str, settings: Sequence[str] = ()) -> Equation:
+    """The equation that PROBLEM and --set mean: one of the library's, or one from a file."""
+    options = values.pairs(settings, "--set")
+    if is_file(text):
+        return equation_from_file(text, options)
+    noun = known("problem", text, PROBLEMS)
+    parameters = inspect.signature(noun).parameters
+    for name in options:
+        if name not in parameters:
+            raise (
+                nearest(f"option of {kebab(noun.__name__)}", name, parameters)
+                if parameters
+                else ValueError(f"--set: {text} has no options.")
+            )
+    try:
+        return noun(**options)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"--set {' '.join(settings)}: {error}") from error
+
+
+def method_of(problem: Equation, name: str | None, options: Namespace, *, among: Sequence[str] | None = None) -> AbstractMethod:
+    """The method of this name with the options that belong to it; the rest is the problem's, where its method is of the same class.
+
+    With `among`, the names of all methods of a comparison, an option may belong to another of them.
+    """
+    usual = problem.defaults.method or GENERAL_METHOD
+    if name is None:
+        start = usual
+    elif "(" in name:
+        start = values.noun(name)
+        if not isinstance(start, AbstractMethod):
+            raise ValueError(f"--method: got {name}; expected a method, for instance 'DelayedTarget(tau=0.9)'.")
+    else:
+        noun = known("method", name, METHODS)
+        start = usual if type(usual) is noun else noun()
+    given = {option: getattr(options, option) for option in METHOD_OPTIONS if hasattr(options, option)}
+    others = {
+        field
+        for other in among or ()
+        for field in fields(METHODS.get(other.partition("(")[0], METHODS.get(kebab(other.partition("(")[0]), object)))
+    }
+    own = fields(type(start))
+    for option in given:
+        if option not in own and option not in others:
+            owners = [kebab(noun.__name__) for noun in METHODS.values() if option in fields(noun)]
+            here = f"it has {', '.join('--' + kebab(field) for field in own)}" if own else "it has no options"
+            raise ValueError(
+                f"--{kebab(option)}: {kebab(type(start).__name__)} has no such option, {here}; --{kebab(option)} is of {', '.join(owners)}."
+            )
+    return dataclasses.replace(start, **{option: values.value(text) for option, text in given.items() if option in own})
+
+
+def rule_of(problem: Equation, options: Namespace) -> AbstractRule | None:
+    """The rule, or None for the problem's own."""
+    if options.rule is None and options.n is None and options.randomize is None:
+        return None
+    usual = problem.defaults.rule or GENERAL_RULE
+    given: dict[str, Any] = {} if options.n is None else {"n": options.n}
+    if options.randomize is not None:
+        given["randomize"] = None if options.randomize == "none" else _randomization(options.randomize)
+    if options.rule is not None and "(" in options.rule:
+        start = values.noun(options.rule)
+        if not isinstance(start, AbstractRule):
+            raise ValueError(f"--rule: got {options.rule}; expected a rule, for instance 'Smolyak(Gauss(1), 3)'.")
+        return _replaced(start, given)
+    noun = type(usual) if options.rule is None else known("rule", options.rule, RULES)
+    if noun is type(usual):
+        return _replaced(usual, given)
+    _check_fields(noun, given)
+    required = [name for name, entry in inspect.signature(noun).parameters.items() if entry.default is entry.empty and name not in given]
+    if required == ["n"]:
+        raise ValueError(f"--rule {options.rule}: it needs --n, how many nodes.")
+    if required:
+        raise ValueError(
+            f"--rule {options.rule}: it needs {', '.join(required)}; write it as in Python, --rule '{noun.__name__}({required[0]}, ...)'."
+        )
+    return noun(**given)
+
+
+def _randomization(name: str) -> Any:
+    return known("randomization", name, {**RANDOMIZATIONS, "none": object})()
+
+
+def _check_fields(noun: type, given: Mapping[str, Any]) -> None:
+    for name, chosen in given.items():
+        if name not in fields(noun) and chosen is not None:
+            raise ValueError(f"--{name}: the rule {kebab(noun.__name__)} has no such option; it has {', '.join(fields(noun))}.")
+
+
+def _replaced(rule: AbstractRule, given: Mapping[str, Any]) -> AbstractRule:
+    _check_fields(type(rule), given)
+    return dataclasses.replace(rule, **{name: chosen for name, chosen in given.items() if name in fields(type(rule))})
+
+
+def network_of(problem: Equation, options: Namespace) -> Any:
+    """A perceptron with what was given, or None for the problem's own network."""
+    given = {name: getattr(options, name) for name in ("width", "depth", "activation") if getattr(options, name) is not None}
+    usual = problem.defaults.network or GENERAL_NETWORK
+    return dataclasses.replace(usual if isinstance(usual, MLP) else GENERAL_NETWORK, **given) if given else None
+
+
+def optimizer_of(problem: Equation, options: Namespace) -> Any:
+    """The optimiser with what was given, or None for the problem's own."""
+    given: dict[str, Any] = {} if options.learning_rate is None else {"learning_rate": options.learning_rate}
+    if options.schedule is not None:
+        given["schedule"] = known("schedule", options.schedule, SCHEDULES)()
+    usual = problem.defaults.optimizer or GENERAL_OPTIMIZER
+    ours = usual if isinstance(usual, tuple(OPTIMIZERS.values())) else GENERAL_OPTIMIZER
+    assert isinstance(ours, Adam) or not given
+    return dataclasses.replace(ours, **given) if given else None
+
+
+def keywords_of(problem: Equation, options: Namespace) -> dict[str, Any]:
+    """Every keyword of `solve` that does not depend on the method."""
+    return {
+        "rule": rule_of(problem, options),
+        "network": network_of(problem, options),
+        "optimizer": optimizer_of(problem, options),
+        "steps": None if options.steps is None else positive_integer("--steps", options.steps),
+        "batch": options.batch,
+        "seeds": values.seeds(options.seeds),
+        "minutes": options.minutes,
+        "stop": None if options.stop_at is None else Tolerance(options.stop_at),
+        "record_every": options.record_every,
+        "checkpoint_every": options.checkpoint_every,
+        "precision": options.precision,
+    }

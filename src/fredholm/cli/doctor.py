@@ -1,0 +1,87 @@
+"""`fredholm doctor`: what is installed, what there is to compute on, and a ten-second self-test."""
+
+import os
+import platform
+import shutil
+import time
+from argparse import Namespace
+from importlib import metadata
+from pathlib import Path
+
+import jax
+import numpy as np
+import xarray as xr
+
+import fredholm as fr
+from fredholm.cli.session import compilation_cache
+from fredholm.training.stopping import AbstractStop
+
+PACKAGES = ("fredholm", "jax", "jaxlib", "equinox", "optax", "numpy", "scipy", "xarray", "matplotlib", "plotly")
+ROOM = 1 << 30  # less free disk than this is a warning: a run of many seeds and its checkpoints may not fit
+WANTED_ERROR = 0.2  # the relative error below which the self-test has learned something; it starts near 1
+
+
+class Clock(AbstractStop):
+    """Stops never, and notes when each record came: the rate without the compilation."""
+
+    times: list[float]
+
+    def __call__(self, history: xr.Dataset) -> bool:
+        self.times.append(time.perf_counter())
+        return False
+
+
+def doctor(options: Namespace) -> int:
+    """`fredholm doctor`: 0 when all is well, 1 when something needs a hand."""
+    _line("system", f"{platform.system()} {platform.machine()}, Python {platform.python_version()}")
+    for start in range(0, len(PACKAGES), 5):
+        _line("packages" if not start else "", ", ".join(f"{name} {metadata.version(name)}" for name in PACKAGES[start : start + 5]))
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    _line("devices", f"{', '.join(f'{device.platform}:{device.id}' for device in jax.devices())}; {cores} cores")
+    cache = jax.config.jax_compilation_cache_dir
+    size = sum(entry.stat().st_size for entry in Path(cache).glob("*") if entry.is_file()) if cache else 0
+    _line(
+        "cache",
+        f"{cache}, {size / 2**20:.1f} MiB; it may be deleted at any time" if cache else f"none: cannot write to {compilation_cache()}",
+    )
+    browser = next((found for name in ("chromium", "chromium-browser", "google-chrome", "chrome") if (found := shutil.which(name))), None)
+    _line("browser", browser or "no chromium: reports are made as ever; only the test of the page in a browser is skipped")
+    well = [_disk(), _self_test()]
+    _line("result", "all well" if all(well) else "something needs a hand, see above")
+    return 0 if all(well) else 1
+
+
+def _disk() -> bool:
+    free = shutil.disk_usage(Path.cwd()).free
+    writable = os.access(Path.cwd(), os.W_OK)
+    _line(
+        "disk",
+        f"{free / 2**30:.1f} GiB free here"
+        + ("" if free > ROOM else ", which is little")
+        + ("" if writable else "; this folder is not writable"),
+    )
+    return free > ROOM and writable
+
+
+def _self_test() -> bool:
+    print(f"{'self-test':<10} Volterra, delayed targets, one sample for each point ...", end="", flush=True)
+    clock, begin = Clock([]), time.perf_counter()
+    try:
+        solution = fr.solve(
+            fr.problems.Volterra(), steps=1000, batch=100, seeds=2, record_every=100, minutes=1 / 6, stop=clock, progress=False, throw=False
+        )
+        error = float(np.mean(solution.evaluate()["relative_l2"]))
+    except Exception as failure:  # whatever it is, it is what the person who asks a doctor wants to hear
+        print(f" failed\n{'':<10} {type(failure).__name__}: {failure}")
+        return False
+    print(f" {time.perf_counter() - begin:.1f} s")
+    steps = 100 * (len(clock.times) - 1)
+    rate = steps / (clock.times[-1] - clock.times[0]) if steps else solution.steps / solution.seconds
+    well = bool(solution.good.all()) and error < WANTED_ERROR
+    verdict = "well" if well else f"expected an error below {WANTED_ERROR}"
+    _line("", f"{solution.steps} steps, {rate:.0f} steps a second, relative error {error:.3f}: {verdict}")
+    return well
+
+
+def _line(name: str, text: str) -> None:
+    print(f"{name:<10} {text}", flush=True)

@@ -1,0 +1,122 @@
+"""Where results go: the run folder's name, its pages, and leaving nothing behind when the input was wrong."""
+
+import contextlib
+import datetime
+import hashlib
+import json
+import logging
+import shlex
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import jax
+
+import fredholm as fr
+from fredholm.cli.files import is_file, split, user_code
+from fredholm.cli.names import kebab
+from fredholm.storage import RunFolder
+
+logger = logging.getLogger("fredholm")
+
+
+class Failure(RuntimeError):
+    """Something other than the input went wrong: exit code 1."""
+
+
+class Paused(KeyboardInterrupt):
+    """Ctrl-C; the message says what was saved and how to go on."""
+
+
+def folder_for(problem: str, out: str | None) -> Path:
+    """--out, or runs/<name>-<date>-<hash>."""
+    if out is not None:
+        return Path(out)
+    name = split(problem)[0].stem if is_file(problem) else problem
+    now = datetime.datetime.now()
+    digest = hashlib.sha256(f"{problem} {now.isoformat()}".encode()).hexdigest()[:6]
+    return Path("runs") / f"{kebab(name)}-{now:%Y-%m-%d}-{digest}"
+
+
+@contextlib.contextmanager
+def left_clean(path: Path) -> Iterator[None]:
+    """Removes a new folder again if nothing was trained in it when an error comes."""
+    created = [place for place in (path, *path.parents) if not place.exists()]
+    was_empty = not path.exists() or (path.is_dir() and not any(path.iterdir()))
+    try:
+        yield
+    except BaseException as error:
+        if was_empty and path.is_dir() and not isinstance(error, fr.Interrupted):
+            _remove_untrained(path)
+            for place in created:
+                with contextlib.suppress(OSError):
+                    place.rmdir()  # only an empty one
+        raise
+
+
+def _remove_untrained(path: Path) -> None:
+    """Removes a run at step 0, or a folder of such runs, unless another process holds it."""
+    inner = [place for place in path.iterdir() if place.is_dir()]
+    for place in inner:
+        _remove_untrained(place)
+    if any(place.exists() for place in inner) or _steps_done(path) > 0:
+        return
+    with contextlib.suppress(ValueError, OSError):
+        # Only who can lock a folder may remove it: two processes may have been started on the same new name.
+        with RunFolder(path).locked():
+            pass
+        shutil.rmtree(path)
+
+
+def _steps_done(path: Path) -> int:
+    try:
+        return int(json.loads((path / "run.json").read_text(encoding="utf-8"))["done"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return 0
+
+
+@contextlib.contextmanager
+def training_in(path: Path, problem: str | None) -> Iterator[None]:
+    """A training that saves to a folder: wrong input leaves nothing behind, and every other end says what was kept."""
+    again = f"fredholm resume {shlex.quote(str(path))}"
+    try:
+        with left_clean(path), user_code(split(problem)[0] if problem and is_file(problem) else None):
+            yield
+    except fr.Interrupted as error:
+        raise Paused(f"interrupted at step {error.solution.steps}; its state is saved. Continue with: {again}") from error
+    except OSError as error:
+        place = f" {error.filename}" if error.filename else ""
+        raise Failure(f"cannot save{place}: {error.strerror or error}. {kept(path)}") from error
+    except (MemoryError, jax.errors.JaxRuntimeError) as error:
+        raise Failure(
+            f"the training failed: {str(error) or 'out of memory'}. Try a smaller --batch, --n or --width. {kept(path)}"
+        ) from error
+
+
+def kept(path: Path) -> str:
+    """What is left in a folder after an error while saving, as a sentence."""
+    try:
+        step = RunFolder(path).read_checkpoint()[1]
+    except (OSError, ValueError):
+        return "Nothing was kept."
+    return f"Kept: the state of step {step}; with room on the disk, continue with: fredholm resume {shlex.quote(str(path))}"
+
+
+def write_pages(solutions: Mapping[str, fr.Solution], folder: Path) -> Path:
+    """Pictures and report.html of a run, or of a comparison, into its folder."""
+    try:
+        from fredholm.report import write_report
+
+        if len(solutions) == 1:
+            next(iter(solutions.values())).plot(folder / "solution.png")
+        else:
+            from fredholm.plots.comparison import plot_comparison, plot_variance
+
+            plot_comparison(dict(solutions), folder / "comparison.png")
+            plot_variance(dict(solutions), folder / "variance.png")
+        return Path(write_report(dict(solutions), folder / "report.html"))
+    except Exception as error:
+        logger.debug("the pages of %s", folder, exc_info=True)
+        raise Failure(
+            f"the pictures and the page could not be made ({type(error).__name__}: {error}); the run itself is safe in {folder}"
+        ) from error

@@ -1,0 +1,249 @@
+"""The commands, their options and their help.
+
+argparse and not tyro: tyro 1.0 answers wrong input with a box of several lines and, except for options, without the nearest name; what
+would change that is private (`tyro._errors`); it has no place for examples below the options, and shows `{None}|FLOAT` where an
+option falls back to the problem's own default. Here an error is one line, and methods, rules and problems bring their options by themselves.
+"""
+
+import argparse
+import difflib
+import textwrap
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+from fredholm.checks import nearest
+from fredholm.cli import doctor, listing, results, training
+from fredholm.cli.choices import METHOD_OPTIONS
+from fredholm.cli.names import METHODS, PROBLEMS, RANDOMIZATIONS, RULES, SCHEDULES, comments, fields, kebab
+from fredholm.cli.values import whole
+from fredholm.networks import ACTIVATIONS
+
+DESCRIPTION = "Neural solvers for integro-differential equations, without the integral bias."
+EXAMPLES = """\
+examples:
+  fredholm list                                          what there is
+  fredholm solve volterra                                one sample for each integral, and no bias
+  fredholm solve poisson --method standard --n 100       another method, with 100 samples
+  fredholm solve my_problem.py:problem --seeds 8         your own equation, from your own file
+  fredholm compare volterra --methods standard delayed-target --n 1
+  fredholm resume runs/volterra-2026-11-15-1a2b3c        after Ctrl-C, a crash, or to go on
+
+fredholm COMMAND --help explains a command."""
+SOLVE_EXAMPLES = """\
+What is not given is the problem's own default, or for your own equation the general recipe of the documentation.
+
+examples:
+  fredholm solve volterra
+  fredholm solve poisson --set dim=5 --seeds 2 --steps 2000
+  fredholm solve volterra --method standard --rule gauss --n 16          the deterministic approach
+  fredholm solve volterra --method delayed-target --tau 0.999 --every 100
+  fredholm solve volterra --rule 'QuasiMonteCarlo(64, sequence=Sobol(), randomize=Scramble())'
+  fredholm solve my_problem.py:problem --minutes 5 --stop-at 1e-3 --out runs/mine
+
+In my_problem.py, `problem` is a fredholm.Equation, or a function that returns one; --set gives the function its arguments."""
+COMPARE_EXAMPLES = """\
+All methods get the same seeds: the same first networks and, at equal --n and --batch, the same points. --tau and the like go to the
+methods that have them.
+
+examples:
+  fredholm compare volterra --methods standard delayed-target --rule monte-carlo --n 1
+  fredholm compare poisson --methods standard double-sampling delayed-target --n 2 --steps 5000
+  fredholm compare volterra --methods 'DelayedTarget(tau=0.9)' 'DelayedTarget(tau=0.999)'"""
+RESUME_EXAMPLES = """\
+A resumed run equals an uninterrupted one, bit for bit on the same devices. For a run of your own file.py:name the file is imported
+again, and this is said; nothing else that a run folder holds is ever executed.
+
+examples:
+  fredholm resume runs/mine                    to the planned number of steps
+  fredholm resume runs/mine --steps 40000      to 40000 steps in all
+  fredholm resume runs/mine --steps +5000      5000 steps more than planned"""
+REPORT_EXAMPLES = """\
+Nothing that the folder holds is imported or executed.
+
+examples:
+  fredholm report runs/mine
+  fredholm report runs/comparison              a folder with several runs gives one page with all of them"""
+PREDICT_EXAMPLES = """\
+The file has the mean over the seeds, the target network's prediction (the delayed copy), the exact solution where it is known, and
+every seed's own prediction.
+
+examples:
+  fredholm predict runs/volterra --out u.csv
+  fredholm predict runs/volterra --grid x0=0:5:101 --out u.nc
+  fredholm predict runs/poisson --grid x0=-1:1:51 x1=0,0.5 --out u.nc"""
+
+
+class Formatter(argparse.RawDescriptionHelpFormatter):
+    """Help as it is written, except that names with a hyphen are not broken."""
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
+
+
+class Parser(argparse.ArgumentParser):
+    """One line for an error, and no abbreviations: an option that is added later must not change what an old command means."""
+
+    def __init__(self, **keywords: Any):
+        super().__init__(**{"allow_abbrev": False, "formatter_class": Formatter, **keywords})
+
+    def error(self, message: str) -> NoReturn:
+        """Raises instead of exiting; `main` has the exit codes."""
+        raise ValueError(f"{message}. See {self.prog} --help.")
+
+    def check_unknown(self, extras: Sequence[str]) -> None:
+        """Refuses what no option took, with the nearest option."""
+        if not extras:
+            return
+        name = next((extra for extra in extras if extra.startswith("-")), extras[0]).partition("=")[0]
+        known = [option for option in self._option_string_actions if option.startswith("--")]
+        close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+        hint = f" Did you mean {close[0]}?" if close else ""
+        raise ValueError(f"unknown {'option' if name.startswith('-') else 'argument'} {name!r}.{hint} See {self.prog} --help.")
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """The options of a command; `run` is the function that does it."""
+    top, commands = _parsers()
+    if arguments and not arguments[0].startswith("-") and arguments[0] not in commands:
+        raise nearest("command", arguments[0], commands)
+    options, extras = top.parse_known_args(list(arguments))
+    if not arguments or getattr(options, "run_command", None) is None:
+        top.check_unknown(extras)
+        top.print_help()
+        raise SystemExit(0 if not arguments else 2)
+    commands[options.name].check_unknown(extras)
+    options.command = list(arguments)
+    return options
+
+
+def _parsers() -> tuple[Parser, dict[str, Parser]]:
+    from fredholm import __version__
+
+    top = Parser(prog="fredholm", description=DESCRIPTION, epilog=EXAMPLES)
+    top.add_argument("--version", action="version", version=f"fredholm {__version__}")
+    holder = top.add_subparsers(metavar="COMMAND", dest="name", title="commands")
+    made: dict[str, Parser] = {}
+
+    def command(name: str, run: Callable[[argparse.Namespace], int], summary: str, usage: str, epilog: str = "") -> Parser:
+        parser = holder.add_parser(
+            name, help=summary, description=summary[0].upper() + summary[1:] + ".", usage=f"fredholm {usage}", epilog=epilog
+        )
+        parser.add_argument("--verbose", "-v", action="store_true", help="show the library's log")
+        parser.set_defaults(run_command=run)
+        made[name] = parser
+        return parser
+
+    command("list", listing.show, "problems, methods, rules and other names, with their options", "list")
+    solve = command(
+        "solve", training.solve, "solve an equation: progress, a run folder, pictures, a page", "solve PROBLEM [options]", SOLVE_EXAMPLES
+    )
+    _add_problem(solve)
+    solve.add_argument("--method", metavar="NAME", help=f"how the estimated integral becomes a loss: {', '.join(METHODS)}")
+    _add_training(solve)
+    solve.add_argument("--label", metavar="TEXT", help="what the run is called in tables and pictures")
+    compare = command(
+        "compare", training.compare, "solve with several methods and the same seeds", "compare PROBLEM --methods A B ...", COMPARE_EXAMPLES
+    )
+    _add_problem(compare)
+    compare.add_argument("--methods", metavar="NAME", nargs="+", required=True, help=f"two or more of {', '.join(METHODS)}")
+    _add_training(compare)
+    resume = command(
+        "resume",
+        training.resume,
+        "continue a run or a comparison, also a finished one with more steps",
+        "resume RUN [options]",
+        RESUME_EXAMPLES,
+    )
+    resume.add_argument("run", metavar="RUN", help="the run's folder, or the comparison's")
+    resume.add_argument(
+        "--steps", metavar="TOTAL", help="the new total number of steps, counted from the start; +N for N more than planned"
+    )
+    _add_limits(resume)
+    _add_source(resume, "needed only where the equation was made in Python, or where its file has moved")
+    report = command("report", results.report, "make the page of a run or of a folder of runs again", "report RUN|FOLDER", REPORT_EXAMPLES)
+    report.add_argument("run", metavar="RUN", help="a run's folder, or a folder with several runs")
+    _add_source(report, "to compare a run of your own file with your exact solution; the file is imported")
+    predict = command(
+        "predict", results.predict, "predictions on a grid, as NetCDF or CSV", "predict RUN --out FILE [--grid ...]", PREDICT_EXAMPLES
+    )
+    predict.add_argument("run", metavar="RUN", help="a run's folder")
+    predict.add_argument(
+        "--grid",
+        metavar="AXIS",
+        nargs="+",
+        help="for each input of the network, name=low:high:count or name=a,b,c; the problem's own grid unless given",
+    )
+    predict.add_argument("--out", metavar="FILE", required=True, help="a new file, .nc or .csv")
+    _add_source(predict, "to add the exact solution of your own equation; the file is imported")
+    command("doctor", doctor.doctor, "versions, devices, disk, and a ten-second self-test", "doctor")
+    return top, made
+
+
+def _add_problem(parser: Parser) -> None:
+    parser.add_argument("problem", metavar="PROBLEM", help=f"a name ({', '.join(PROBLEMS)}), or path/to/file.py:name for your own equation")
+    parser.add_argument(
+        "--set", metavar="NAME=VALUE", nargs="+", action="extend", default=[], help="options of the problem, see fredholm list: --set dim=5"
+    )
+
+
+def _add_source(parser: Parser, help_text: str) -> None:
+    parser.add_argument("--problem", metavar="FILE.py:NAME", help=f"where the equation is: {help_text}")
+
+
+def _add_training(parser: Parser) -> None:
+    group = parser.add_argument_group("options of the methods")
+    for option in METHOD_OPTIONS:
+        owners = [name for name, noun in METHODS.items() if option in fields(noun)]
+        text = next(comments(METHODS[name]).get(option, "") for name in owners)
+        # Left out of the options unless given, so that a method without this field can say so.
+        group.add_argument(
+            f"--{kebab(option)}", metavar="X", default=argparse.SUPPRESS, help=f"{', '.join(owners)}: {text}".replace("%", "%%")
+        )
+    group = parser.add_argument_group("integrals")
+    group.add_argument(
+        "--rule", metavar="NAME", help=f"where the integrand is evaluated: {', '.join(RULES)}; or as in Python, 'Smolyak(Gauss(1), 3)'"
+    )
+    group.add_argument("--n", metavar="N", type=_whole, help="how many nodes (for most deterministic rules, on each axis)")
+    group.add_argument("--randomize", metavar="NAME", help=f"a random move of the nodes: none, {', '.join(RANDOMIZATIONS)}")
+    group = parser.add_argument_group("network and optimiser")
+    group.add_argument("--width", metavar="N", type=_whole, help="units in each hidden layer")
+    group.add_argument("--depth", metavar="N", type=_whole, help="hidden layers")
+    group.add_argument("--activation", metavar="NAME", help=", ".join(ACTIVATIONS))
+    group.add_argument("--learning-rate", metavar="X", type=_number, help="of Adam")
+    group.add_argument("--schedule", metavar="NAME", help=f"how the learning rate changes over the run: {', '.join(SCHEDULES)}")
+    group = parser.add_argument_group("the run")
+    group.add_argument("--steps", metavar="N", type=_whole, help="steps of the optimiser")
+    _add_limits(group)
+    group.add_argument("--batch", metavar="N", type=_whole, help="points x in each step")
+    group.add_argument(
+        "--seeds", metavar="S", nargs="+", help="how many (4), or which (3,7 or 3 7); 4 unless given. They train side by side"
+    )
+    group.add_argument("--precision", metavar="NAME", default="float32", help="float32 (unless given) or float64")
+    group.add_argument(
+        "--record-every", metavar="N", type=_whole, help="steps between two points of the curves; a hundredth of the run unless given"
+    )
+    group.add_argument("--out", metavar="DIR", help="a new folder for the run; runs/<name>-<date>-<hash> unless given")
+
+
+def _add_limits(group: Any) -> None:
+    group.add_argument("--minutes", metavar="X", type=_number, help="a time budget: stop then, even if steps are left; resume continues")
+    group.add_argument(
+        "--stop-at", metavar="ERROR", type=_number, help="stop early, once the error (without an exact solution: the loss) is this small"
+    )
+    group.add_argument(
+        "--checkpoint-every", metavar="N", type=_whole, help="steps between two checkpoints; about every 20 seconds unless given"
+    )
+
+
+def _whole(text: str) -> int:
+    try:
+        return whole(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"got {text!r}; expected a whole number") from None
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"got {text!r}; expected a number") from None

@@ -1,0 +1,63 @@
+"""What a command does before JAX starts: devices, the cache of compiled programs, logging."""
+
+import contextlib
+import hashlib
+import logging
+import platform
+import sys
+from pathlib import Path
+
+import jax
+
+import fredholm as fr
+from fredholm.problems.coagulation_table import cache_directory
+
+logger = logging.getLogger("fredholm")
+
+
+def start_jax() -> None:
+    """Every core a device, and compiled programs kept between commands. A program that started JAX before us keeps its devices."""
+    with contextlib.suppress(RuntimeError):
+        fr.use_all_cores()
+    if jax.config.jax_compilation_cache_dir is None:
+        folder = compilation_cache()
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            logger.info("no cache of compiled programs: %s", error)
+            return
+        jax.config.update("jax_compilation_cache_dir", str(folder))
+        # The check of an equation is hundreds of small programs, and they take most of the time before the first step.
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+
+
+def compilation_cache() -> Path:
+    """Where compiled programs are kept. They hold instructions of this processor, so a home that several machines share has one for each."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        processor = "".join(sorted({line for line in lines if line.startswith(("model name", "flags", "Features"))}))
+    except OSError:
+        processor = platform.processor()
+    digest = hashlib.sha256(f"{platform.machine()} {processor}".encode()).hexdigest()[:12]
+    return cache_directory() / "programs" / digest
+
+
+class _Lines(logging.Handler):
+    """Writes to whatever standard error is now: a progress bar or a test may have replaced it."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        print(self.format(record), file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def logging_to_terminal(verbose: bool):
+    """Warnings of the library on standard error; everything, with its time, where `verbose`."""
+    handler, before = _Lines(), logger.level
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s" if verbose else "fredholm: %(message)s"))
+    logger.setLevel(logging.DEBUG if verbose else logging.WARNING)
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(before)

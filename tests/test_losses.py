@@ -1,0 +1,173 @@
+"""The mathematics of the methods, on equations whose integrals are known."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import fredholm as fr
+from fredholm.networks import Field
+
+
+class Quadratic(eqx.Module):
+    """u(x) = a x² + b: E[u(t)] = a/3 + b and Var[u(t)] = 4a²/45 for t uniform on [0, 1]."""
+
+    a: jax.Array
+    b: jax.Array
+
+    def __call__(self, x):
+        return jnp.reshape(self.a * x[0] ** 2 + self.b, (1,))
+
+
+def quadratic(a, b):
+    return Field(Quadratic(jnp.asarray(a, float), jnp.asarray(b, float)), {}, 1, 1)
+
+
+X = 0.5
+WITH_F = fr.Equation(
+    domain=fr.Point(X), f=lambda u, x: 3 * u(x), integrals=fr.Integral(fr.Interval(0.0, 1.0), lambda u, x, t: u(t)), y=0.25
+)
+WEAK = fr.Equation(domain=fr.Point(X), integrals=fr.Integral(fr.Interval(0.0, 1.0), lambda u, x, t: u(t)), y=0.25)
+TWO = fr.Equation(
+    domain=fr.Point(X),
+    f=lambda u, x: 3 * u(x),
+    integrals=[
+        fr.Integral(fr.Interval(0.0, 1.0), lambda u, x, t: u(t)),
+        fr.Integral(fr.Interval(0.0, 2.0), lambda u, x, t: u(t / 2), rule=fr.MonteCarlo(2)),
+    ],
+    y=0.25,
+)
+EQUATIONS = {"with f": WITH_F, "weak": WEAK, "two integrals": TWO}
+A, B = 1.3, -0.4
+MEAN, VARIANCE = A / 3 + B, 4 * A**2 / 45
+
+
+def true_residual(equation):
+    integral = 3 * MEAN if equation is TWO else MEAN
+    return integral - 0.25 if equation.f is None else 3 * (A * X**2 + B) - integral - 0.25
+
+
+def excess(equation, n):
+    return VARIANCE / n + (4 * VARIANCE / 2 if equation is TWO else 0.0)
+
+
+def rules_of(equation, rule):
+    return [integral.rule or rule for integral in equation.integrals]
+
+
+def sampled_loss(equation, method, rule, u, key, batch=100_000):
+    """The mean loss over many points with its standard error, and the state's target equal to the network."""
+    keys = jax.random.split(key, 20)
+    rules = rules_of(equation, rule)
+    losses = jax.lax.map(lambda k: method.loss(u, method.init(u), equation, rules, batch // 20, k)[0], keys)
+    return float(losses.mean()), float(losses.std(ddof=1) / np.sqrt(len(losses)))
+
+
+@pytest.mark.parametrize("name", EQUATIONS)
+@pytest.mark.parametrize("n", [1, 4])
+def test_standard_loss_is_the_true_loss_plus_the_variance_over_n(name, n, key):
+    equation = EQUATIONS[name]
+    mean, error = sampled_loss(equation, fr.Standard(), fr.MonteCarlo(n), quadratic(A, B), key)
+    expected = true_residual(equation) ** 2 + excess(equation, n)
+    assert abs(mean - expected) < 5 * error
+    assert excess(equation, n) > 10 * error, "the sample is large enough to see the bias"
+
+
+@pytest.mark.parametrize("name", EQUATIONS)
+@pytest.mark.parametrize(("method", "n"), [(fr.DoubleSampling(), 2), (fr.DoubleSampling(), 8), (fr.DoubleSampling("all"), 3)])
+def test_double_sampling_is_unbiased_in_both_forms(name, method, n, key):
+    equation = EQUATIONS[name]
+    mean, error = sampled_loss(equation, method, fr.MonteCarlo(n), quadratic(A, B), key)
+    assert abs(mean - true_residual(equation) ** 2) < 5 * error
+
+
+def test_all_pairs_have_less_variance_than_two_halves(key):
+    errors = [sampled_loss(WEAK, fr.DoubleSampling(pairs), fr.MonteCarlo(8), quadratic(A, B), key)[1] for pairs in ("split", "all")]
+    assert errors[1] < 0.9 * errors[0]
+
+
+def test_randomised_nodes_make_double_sampling_unbiased_too(key):
+    mean, error = sampled_loss(WITH_F, fr.DoubleSampling(), fr.Even(2, fr.Shift()), quadratic(A, B), key)
+    assert abs(mean - true_residual(WITH_F) ** 2) < 5 * error
+
+
+def test_deterministic_nodes_have_no_excess_variance(key):
+    losses = [float(fr.Standard().loss(quadratic(A, B), None, WITH_F, [fr.Even(64)], 3, k)[0]) for k in jax.random.split(key, 3)]
+    assert losses[0] == losses[1] == losses[2]
+    assert losses[0] == pytest.approx(true_residual(WITH_F) ** 2, rel=1e-3)
+
+
+def gradient(method, equation, rule, u, target, key):
+    return eqx.filter_grad(lambda u: method.loss(u, target, equation, [rule], 1, key)[0])(u).network
+
+
+NODES = (np.arange(4) + 0.5) / 4  # Even(4)
+
+
+@pytest.mark.parametrize("on", ["output", "f"])
+def test_the_gradient_of_the_delayed_target_is_the_semi_gradient(on, key):
+    u, target, weight = quadratic(A, B), quadratic(0.9, 0.1), 0.7
+    found = gradient(fr.DelayedTarget(regularization=weight, on=on), WITH_F, fr.Even(4), u, target, key)
+    value, other = A * X**2 + B, 0.9 * X**2 + 0.1
+    residual = 3 * value - np.mean(0.9 * NODES**2 + 0.1) - 0.25
+    slope = np.array([X**2, 1.0])  # of u(x) with respect to (a, b)
+    pull = weight * (value - other) * (9 if on == "f" else 1)
+    assert np.allclose([found.a, found.b], 2 * residual * 3 * slope + 2 * pull * slope, rtol=1e-5)
+
+
+@pytest.mark.parametrize("on", ["output", "f"])
+def test_the_semi_gradient_of_the_split_weak_form(on, key):
+    u, target, weight, split = quadratic(A, B), quadratic(0.9, 0.1), 0.7, 5.0
+    found = gradient(fr.DelayedTarget(regularization=weight, split=split, on=on), WEAK, fr.Even(4), u, target, key)
+    main, other = A * NODES**2 + B, 0.9 * NODES**2 + 0.1
+    slopes = np.stack([NODES**2, np.ones(4)], axis=1)
+    residual = (1 - 1 / split) * other.mean() + main.mean() / split - 0.25
+    if on == "output":
+        pull = 2 * weight * np.mean((main - other)[:, None] * slopes, axis=0)
+    else:
+        pull = 2 * weight * (main.mean() - other.mean()) / split**2 * slopes.mean(axis=0)
+    assert np.allclose([found.a, found.b], 2 * residual / split * slopes.mean(axis=0) + pull, rtol=1e-5)
+
+
+def test_where_g_is_flat_standard_and_delayed_target_agree(key):
+    flat = fr.Equation(domain=fr.Interval(0.0, 1.0), f=lambda u, x: u(x), integrals=fr.Integral(fr.Interval(0.0, 1.0), lambda u, x, t: 0.3))
+    u = quadratic(A, B)
+    one, two = (gradient(method, flat, fr.MonteCarlo(3), u, u, key) for method in (fr.Standard(), fr.DelayedTarget(regularization=0.0)))
+    assert np.allclose([one.a, one.b], [two.a, two.b], rtol=1e-6)
+
+
+def test_the_target_follows_by_averaging_or_by_copies():
+    u, target = quadratic(2.0, 4.0), quadratic(0.0, 0.0)
+    averaged = fr.DelayedTarget(tau=0.75).update(u, target, jnp.asarray(0)).network
+    assert (float(averaged.a), float(averaged.b)) == (0.5, 1.0)
+    hard = fr.DelayedTarget(every=3)
+    assert [float(hard.update(u, target, jnp.asarray(step)).network.a) for step in range(4)] == [0.0, 0.0, 2.0, 0.0]
+    assert float(fr.DelayedTarget(tau=0.0).update(u, target, jnp.asarray(0)).network.a) == 2.0
+
+
+def test_a_condition_is_its_weighted_mean_square(key):
+    equation = fr.Equation(
+        domain=fr.Point(X),
+        f=lambda u, x: 0.0,
+        conditions=[fr.Condition(fr.Point(1.0), 0.5, weight=3.0), fr.Condition(fr.Point(2.0), 0.0, of=lambda u, x: fr.derivative(u, x))],
+    )
+    _, info = fr.Standard().loss(quadratic(A, B), None, equation, [], 4, key)
+    assert float(info["conditions"]) == pytest.approx(3 * (A + B - 0.5) ** 2 + (4 * A) ** 2, rel=1e-5)
+
+
+def test_noise_in_y_alone_raises_the_loss_and_leaves_the_gradient(key):
+    """The paper's remark: the excess term of a noisy y does not depend on θ. Two opposite noises have the noiseless mean gradient."""
+
+    def loss(u, noise):
+        equation = fr.Equation(
+            domain=fr.Point(X), f=lambda u, x: 3 * u(x), integrals=fr.Integral(fr.Interval(0.0, 1.0), lambda u, x, t: u(t)), y=0.25 + noise
+        )
+        return fr.Standard().loss(u, None, equation, [fr.Even(8)], 1, key)[0]
+
+    u = quadratic(A, B)
+    values = {noise: eqx.filter_value_and_grad(loss)(u, noise) for noise in (-0.5, 0.0, 0.5)}
+    assert (values[-0.5][0] + values[0.5][0]) / 2 == pytest.approx(float(values[0.0][0]) + 0.25, rel=1e-5)
+    for name in ("a", "b"):
+        mean = (getattr(values[-0.5][1].network, name) + getattr(values[0.5][1].network, name)) / 2
+        assert float(mean) == pytest.approx(float(getattr(values[0.0][1].network, name)), rel=1e-4)

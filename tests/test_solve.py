@@ -1,0 +1,192 @@
+"""The loop: seeds, devices, randomness, resuming, failing."""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+import fredholm as fr
+from fredholm.training.loop import Training
+from fredholm.training.setup import prepare
+
+TINY = {"network": fr.MLP(8, 1, "tanh"), "batch": 8, "progress": False}
+VOLTERRA, POISSON = fr.problems.Volterra(), fr.problems.Poisson()
+
+
+def weights(solution):
+    """All parameters of all seeds, (s, number of parameters)."""
+    leaves = [value.reshape(len(solution.seeds), -1) for name, value in solution._arrays.items() if name.startswith(".u.")]
+    return np.concatenate(leaves, axis=1)
+
+
+@pytest.mark.parametrize("problem", [VOLTERRA, fr.problems.Poisson(charges=fr.Box((-1.0, -1.0), (1.0, 1.0)))])
+def test_vmapped_and_sharded_seeds_equal_a_loop_over_seeds(problem):
+    together = fr.solve(problem, steps=5, seeds=4, **TINY)  # two devices, two seeds on each
+    for seed in range(4):
+        alone = fr.solve(problem, steps=5, seeds=[seed], **TINY)  # one device
+        assert np.allclose(weights(together)[seed], weights(alone)[0], rtol=1e-4, atol=1e-6)
+
+
+def test_three_seeds_on_two_devices_and_more():
+    odd = fr.solve(VOLTERRA, steps=5, seeds=3, **TINY)
+    even = fr.solve(VOLTERRA, steps=5, seeds=4, **TINY)
+    assert np.allclose(weights(odd), weights(even)[:3], rtol=1e-4, atol=1e-6)
+
+
+def test_one_compilation_whatever_the_chunks():
+    setup = prepare(VOLTERRA, steps=50, seeds=2, record_every=7, network=TINY["network"], batch=8)
+    training = Training(setup)
+    while training.step < 50:
+        training.advance(50)
+    assert training.compilations == 1
+    assert training.recorded_steps == [7, 14, 21, 28, 35, 42, 49, 50]
+
+
+def test_the_way_a_run_is_cut_into_chunks_does_not_change_it():
+    states = []
+    for cuts in ([40], [1, 2, 17, 40]):
+        training = Training(prepare(VOLTERRA, steps=40, seeds=2, network=TINY["network"], batch=8))
+        training._chunk_steps = 1000
+        for stop in cuts:
+            while training.step < stop:
+                training.advance(stop)
+        states.append(training.snapshot())
+    assert all(np.array_equal(states[0][name], states[1][name]) for name in states[0] if name.startswith("."))
+
+
+@pytest.mark.parametrize("method", [fr.DelayedTarget(), fr.DoubleSampling()])
+def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(method, tmp_path):
+    keywords = {**TINY, "rule": fr.MonteCarlo(2), "seeds": 2, "record_every": 7}
+    fr.solve(VOLTERRA, method, steps=17, out=tmp_path / "run", optimizer=fr.Adam(), **keywords)
+    whole = fr.solve(VOLTERRA, method, steps=40, optimizer=fr.Adam(), **keywords)
+    resumed = fr.resume(tmp_path / "run", steps=40, progress=False)
+    assert np.array_equal(weights(whole), weights(resumed))
+    for name in ("loss", "error", "excess_variance"):
+        # Step 17 ended the first part, so it was recorded there and not in the whole run; step 21 is a mean over what came since.
+        same = [7, 14, 28, 35, 40]
+        assert np.array_equal(whole.history[name].sel(step=same), resumed.history[name].sel(step=same)), name
+    assert resumed.steps == 40
+
+
+def test_matched_seeds_share_their_first_networks():
+    first = {}
+    for name, method in {"standard": fr.Standard(), "double": fr.DoubleSampling(), "delayed": fr.DelayedTarget()}.items():
+        training = Training(prepare(POISSON, method, rule=fr.MonteCarlo(2), steps=1, seeds=[4, 9], network=TINY["network"], batch=8))
+        first[name] = np.asarray(training.states.u.network.layers[0].weight)
+    assert np.array_equal(first["standard"], first["double"])
+    assert np.array_equal(first["standard"], first["delayed"])
+    assert not np.array_equal(first["standard"][0], first["standard"][1])
+
+
+def test_matched_losses_share_their_volumes_and_points(key):
+    """With u = 0 except in g, all methods see the same sum over the same points: compare what g is given."""
+    drawn = {}
+    for name, method, rule in (
+        ("standard", fr.Standard(), fr.MonteCarlo(2)),
+        ("double", fr.DoubleSampling(), fr.MonteCarlo(2)),
+        ("delayed", fr.DelayedTarget(main=1, split=2.0, regularization=0.0), fr.MonteCarlo(1)),
+    ):
+        seen = []
+        note = lambda x, t, seen=seen: seen.append((np.asarray(x), np.asarray(t)))  # noqa: E731
+        equation = fr.Equation(
+            domain=fr.Interval(0.0, 1.0),
+            integrals=fr.Integral(lambda x: fr.Interval(0.0, x[0]), lambda u, x, t, note=note: jax.debug.callback(note, x, t) or u(t)),
+        )
+        u = fr.networks.Field(fr.MLP(4, 1).build(1, 1, key), {}, 1, 1)
+        method.loss(u, method.init(u), equation, [rule], 5, key)
+        jax.effects_barrier()
+        drawn[name] = np.array(sorted((float(x[0]), float(t[0])) for x, t in seen))
+    assert drawn["standard"].shape == (10, 2)
+    assert np.allclose(drawn["standard"], drawn["double"])
+    assert np.allclose(drawn["standard"], drawn["delayed"])
+
+
+class Level(eqx.Module):
+    """u is a constant, whose first value the key decides."""
+
+    weight: jax.Array
+
+    def __call__(self, x):
+        return self.weight
+
+
+def level(key):
+    return Level(jax.random.uniform(key, (1,)))
+
+
+def test_a_seed_that_turns_non_finite_is_a_status_and_the_others_go_on():
+    # The loss is ascended: seeds that start near 1.1 go over it and turn NaN, the others do not get there.
+    equation = fr.Equation(domain=fr.Interval(0.0, 1.0), f=lambda u, x: jnp.where(u(x) > 1.1, jnp.nan, u(x)))
+    solution = fr.solve(
+        equation, fr.Standard(), network=level, optimizer=optax.sgd(-1e-2), steps=60, seeds=8, batch=4, record_every=10, throw=False, progress=False
+    )
+    failed = [entry for entry in solution.status if entry.status is fr.Status.NONFINITE]
+    assert 0 < len(failed) < 8
+    assert all(0 <= entry.step <= 60 for entry in failed)
+    assert np.isfinite(weights(solution)).all(), "the last good state is kept"
+    at = solution.status.index(failed[0])
+    recorded = np.asarray(solution.history["loss"][at])
+    assert np.isfinite(recorded[: failed[0].step // 10]).all()
+    assert np.isnan(recorded[failed[0].step // 10 :]).all()
+    with pytest.raises(fr.SolveError, match="non-finite") as caught:
+        fr.solve(equation, fr.Standard(), network=level, optimizer=optax.sgd(-1e-2), steps=60, seeds=8, batch=4, progress=False)
+    assert len(caught.value.solution.seeds) == 8
+
+
+def test_a_loss_that_explodes_is_a_divergence():
+    solution = fr.solve(
+        VOLTERRA, fr.Standard(), optimizer=optax.sgd(-0.3), network=lambda key: Line(jax.random.normal(key, (2,))), steps=400, seeds=2, batch=8,
+        record_every=5, throw=False, progress=False,
+    )
+    assert {entry.status for entry in solution.status} == {fr.Status.DIVERGED}
+    assert "every seed failed" in str(solution)
+
+
+class Line(eqx.Module):
+    weight: jax.Array
+
+    def __call__(self, x):
+        return self.weight[:1] * x + self.weight[1:]
+
+
+def test_stopping_rules_and_the_time_budget():
+    stopped = fr.solve(VOLTERRA, steps=500, seeds=1, record_every=10, stop=fr.Tolerance(10.0), **TINY)
+    assert stopped.status[0].status is fr.Status.STOPPED
+    assert stopped.steps == 10
+    late = fr.solve(VOLTERRA, steps=10**7, seeds=1, minutes=0.02, **TINY)
+    assert late.status[0].status is fr.Status.OUT_OF_TIME
+    assert 0 < late.steps < 10**7
+    history = stopped.history.isel(step=[0] * 30).assign_coords(step=range(30))
+    assert fr.Plateau(records=20)(history)
+    assert not fr.Plateau(records=20)(history.isel(step=slice(0, 10)))
+
+
+def test_double_precision_is_really_double():
+    solution = fr.solve(VOLTERRA, steps=3, seeds=1, precision="float64", **TINY)
+    assert weights(solution).dtype == np.float64
+    assert solution(np.array([[1.0]])).dtype == np.float64
+    assert jnp.ones(()).dtype == np.float32, "the caller's precision is left alone"
+
+
+def test_learned_scalars_are_found():
+    """u' = κ u with u(x) = exp(2x) given as data: κ = 2."""
+    equation = fr.Equation(
+        domain=fr.Interval(0.0, 1.0),
+        f=lambda u, x: fr.derivative(u, x) - u.kappa * u(x),
+        conditions=fr.Condition(at=fr.Interval(0.0, 1.0), value=lambda x: jnp.exp(2 * x[0])),
+        unknowns={"kappa": 1.0},
+    )
+    solution = fr.solve(equation, fr.Standard(), steps=1500, seeds=2, network=fr.MLP(16, 2, "tanh"), optimizer=fr.Adam(1e-2), batch=64, progress=False)
+    assert np.allclose(solution.unknowns["kappa"], 2.0, atol=0.05)
+    assert solution.summary()["kappa"][0] == pytest.approx(2.0, abs=0.05)
+    assert "unknown_kappa" in solution.history
+
+
+def test_compare_gives_every_method_the_same_seeds(tmp_path):
+    chosen = {"standard": {"method": fr.Standard(), "rule": fr.MonteCarlo(4), "batch": 4}, "delayed": fr.DelayedTarget()}
+    solutions = fr.compare(VOLTERRA, chosen, steps=4, seeds=[3, 5], out=tmp_path / "both", **TINY)
+    assert [solution.seeds for solution in solutions.values()] == [(3, 5), (3, 5)]
+    assert {path.name for path in (tmp_path / "both").iterdir()} == {"standard", "delayed"}
+    assert solutions["standard"].settings["batch"] == 4
