@@ -1,5 +1,13 @@
 """Shared set-up: two CPU devices, strict shapes, and runtime type checks on the whole package."""
 
+import os
+import tempfile
+
+# Compiling takes most of the suite's time: it is done without LLVM's expensive passes, and never twice in one session.
+os.environ["XLA_FLAGS"] = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", tempfile.mkdtemp(prefix="fredholm-tests-"))
+os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+
 from jaxtyping import install_import_hook
 
 with install_import_hook("fredholm", "beartype.beartype"):

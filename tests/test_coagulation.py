@@ -25,7 +25,7 @@ def points(dim, n=3000):
 
 
 def mean_square(first, second, at):
-    return float(jnp.mean((jax.vmap(first)(at) - jax.vmap(second)(at)) ** 2))
+    return float(jax.jit(lambda at: jnp.mean((jax.vmap(first)(at) - jax.vmap(second)(at)) ** 2))(at))
 
 
 def half_line_error(problem, size, reference):
@@ -57,7 +57,7 @@ def test_exact_solution_in_three_dimensions():
 @pytest.mark.parametrize(
     ("dim", "coarse", "middle", "fine", "bound"),
     [
-        (1, (201, 64, 2048), (401, 64, 4096), (None, None, None), 1e-5),
+        (1, (101, 32, 1024), (401, 64, 2048), (None, None, None), 1e-5),
         (2, (17, 16, 64), (25, 16, 64), (33, 20, 96), 1e-5),
         (3, (7, 6, 16), (9, 8, 16), (11, 8, 24), 1e-4),
     ],
@@ -99,7 +99,7 @@ def test_table_is_exact_for_cubics():
     for x, time in [(0.0, 0.0), (0.3, 0.7), (4.0, 2.0), (3.9, 1.1)]:
         root, share = (x / 4) ** 0.5, time / 2
         assert table(jnp.array([x, time])) == pytest.approx(root**3 - 2 * root * share**3 + share, abs=2e-6)
-        slope = jax.jvp(table, (jnp.array([x, time]),), (jnp.array([0.0, 1.0]),))[1]
+        slope = jax.jit(lambda p: jax.jvp(table, (p,), (jnp.array([0.0, 1.0]),))[1])(jnp.array([x, time]))
         assert slope == pytest.approx((1 - 6 * root * share**2) / 2, abs=2e-5)
 
 

@@ -1,5 +1,6 @@
 """Wires and Ampère's law: A, B and the label agree with each other and with the law."""
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -18,8 +19,16 @@ TRIANGLE = Wires([(0.9, 0.1, -0.2), (-0.4, 0.8, 0.3), (-0.3, -0.7, 0.1)], curren
 POLYGONS = pytest.mark.parametrize("wires", [RECTANGULAR, TRIANGLE], ids=["rectangle", "triangle"])
 
 
+def samples(domain, n):
+    return eqx.filter_jit(jax.vmap(domain.sample))(jax.random.split(jax.random.key(3), n))
+
+
+def each(function, points):
+    return eqx.filter_jit(jax.vmap(function))(points)
+
+
 def random_discs(n):
-    return jax.vmap(Maxwell().domain.sample)(jax.random.split(jax.random.key(3), n))
+    return samples(Maxwell().domain, n)
 
 
 def distance_to_wires(wires, x):
@@ -61,39 +70,44 @@ def test_closed_forms_are_the_integrals_over_the_wires_and_safe_in_float32(wires
         potential, field = line_integral_along_the_wires(wires, np.asarray(x, float))
         # The wires themselves are rounded to float32, which moves them by 6e-8: near one that is a relative error of 6e-8 / distance.
         tolerance = 2e-6 + 3e-7 / distance_to_wires(wires, np.asarray(x, float)[None])[0]
-        assert np.linalg.norm(wires.potential(x) - potential) < tolerance * np.linalg.norm(potential)
-        assert np.linalg.norm(wires.field(x) - field) < tolerance * np.linalg.norm(field)
+        assert np.linalg.norm(each(wires.potential, x[None])[0] - potential) < tolerance * np.linalg.norm(potential)
+        assert np.linalg.norm(each(wires.field, x[None])[0] - field) < tolerance * np.linalg.norm(field)
 
 
 @POLYGONS
 def test_curl_of_the_potential_is_the_field_and_its_divergence_is_zero(wires):
     x = np.random.default_rng(1).normal(size=(300, 3)).astype(np.float32)
     x = jnp.asarray(x[distance_to_wires(wires, x) > 0.05])
-    field = jax.vmap(wires.field)(x)
+    field = each(wires.field, x)
     size = 1.0 + np.linalg.norm(field, axis=1)
-    assert np.max(np.linalg.norm(jax.vmap(lambda p: curl(wires.potential, p))(x) - field, axis=1) / size) < 2e-5
-    assert np.max(np.abs(jax.vmap(lambda p: divergence(wires.potential, p))(x)) / size) < 2e-5
+    assert np.max(np.linalg.norm(each(lambda p: curl(wires.potential, p), x) - field, axis=1) / size) < 2e-5
+    assert np.max(np.abs(each(lambda p: divergence(wires.potential, p), x)) / size) < 2e-5
 
 
 @POLYGONS
 def test_points_on_the_wires_stay_finite(wires):
     start, end = wires.segments
-    for x in (start[0], 0.5 * (start[1] + end[1]), end[0] + (end[0] - start[0])):
-        assert np.all(np.isfinite(wires.potential(x)))
-        assert np.all(np.isfinite(wires.field(x)))
+    x = jnp.stack([start[0], 0.5 * (start[1] + end[1]), end[0] + (end[0] - start[0])])
+    assert np.all(np.isfinite(each(wires.potential, x)))
+    assert np.all(np.isfinite(each(wires.field, x)))
 
 
 @POLYGONS
 def test_ampere_round_one_wire(wires):
     """A small circle round the middle of a wire, in the sense of its current, encloses +I; turned over, −I."""
     start, end = (ends[1] for ends in wires.segments)
-    for sign in (1.0, -1.0):
+
+    @jax.jit
+    def loop_and_label(sign):
         center, normal, radius = 0.5 * (start + end), sign * (end - start) / jnp.linalg.norm(end - start), 0.1
         nodes = Even(256).nodes(Circle(center, radius, normal), jax.random.key(0))
-        tangent = jax.vmap(lambda t, n=normal, c=center: jnp.cross(n, (t - c) / 0.1))(nodes.points)
-        loop = jnp.sum(nodes.weights * jnp.sum(jax.vmap(wires.field)(nodes.points) * tangent, axis=1))
+        along = jax.vmap(lambda t: wires.field(t) @ jnp.cross(normal, (t - center) / radius))(nodes.points)
+        return jnp.sum(nodes.weights * along), wires.enclosed(center, radius, normal)
+
+    for sign in (1.0, -1.0):
+        loop, label = loop_and_label(sign)
         assert loop == pytest.approx(sign * wires.current, rel=1e-5)
-        assert wires.enclosed(center, radius, normal) == pytest.approx(sign * wires.current)
+        assert label == pytest.approx(sign * wires.current)
 
 
 @POLYGONS
@@ -101,13 +115,13 @@ def test_label_is_the_loop_integral_on_random_discs(wires):
     """The exact potential has zero residual under a converged rule."""
     problem = Maxwell(wires.vertices, wires.current)
     discs, u = random_discs(400), Field(problem.exact, {}, 3, 3)
-    circles = jax.vmap(lambda disc: Even(1024).nodes(rim(disc), jax.random.key(0)).points)(discs)
+    circles = each(lambda disc: Even(1024).nodes(rim(disc), jax.random.key(0)).points, discs)
     far = np.array([np.min(distance_to_wires(wires, np.asarray(circle))) > 0.02 for circle in circles])
 
     def residual(disc):
         return (problem.left(u, disc) + problem.sign * estimate(problem, u, disc, draw(problem, [Even(1024)], disc, jax.random.key(0))))[0]
 
-    residuals, labels = jax.lax.map(residual, discs, batch_size=50), jax.vmap(problem.y)(discs)
+    residuals, labels = jax.jit(lambda discs: jax.lax.map(residual, discs, batch_size=50))(discs), each(problem.y, discs)
     assert far.sum() > 300
     assert np.max(np.abs(residuals)[far]) < 2e-5 * abs(wires.current)
     assert set(np.unique(labels)) == {-abs(wires.current), 0.0, abs(wires.current)}
@@ -134,19 +148,19 @@ def test_evaluation_is_inside_the_discs():
     problem = Maxwell()
     inside, discs = problem.evaluation.at, problem.domain
     z = jax.random.uniform(jax.random.key(0), (500, len(inside.bases)))
-    points, drawn = jax.vmap(lambda z: inside.map(z)[0])(z), jax.vmap(lambda z: discs.map(z[:-2])[0])(z)
+    points, drawn = each(lambda z: inside.map(z)[0], z), each(lambda z: discs.map(z[:-2])[0], z)
     away = points - drawn.center
     assert np.all(np.linalg.norm(away, axis=1) <= drawn.radius + 1e-6)
     assert np.max(np.abs(np.sum(away * drawn.normal, axis=1))) < 1e-6
     # settings A8: a constant scores .0198 inside the discs.
-    truth = problem.truth(jax.vmap(inside.sample)(jax.random.split(jax.random.key(1), 100_000)))
+    truth = each(problem.exact, samples(inside, 100_000))
     assert float(jnp.sum(jnp.var(truth, axis=0))) == pytest.approx(0.0198, rel=0.02)
 
 
 def test_score_cannot_see_a_constant():
     problem = Maxwell()
-    points = problem.evaluation.points(500)
-    truth = problem.truth(points)
+    points = samples(problem.evaluation.at, 500)
+    truth = each(problem.exact, points)
     scores = problem.evaluation(truth + jnp.array([[1.0, -2.0, 0.5]]), truth, points)
     assert scores["mse_mean_free"] < 1e-10
     assert scores["mse"] == pytest.approx(5.25, rel=1e-4)
@@ -154,7 +168,7 @@ def test_score_cannot_see_a_constant():
 
 def test_law_of_the_discs_is_a_parameter():
     problem = Maxwell(radii=PowerLaw(0.0, 2.0, power=2.0))
-    radii = jax.vmap(problem.domain.sample)(jax.random.split(jax.random.key(0), 20_000)).radius
+    radii = samples(problem.domain, 20_000).radius
     assert float(jnp.mean(radii**2)) == pytest.approx(2.0, rel=0.03)
 
 

@@ -2,7 +2,6 @@
 
 import base64
 import datetime
-import io
 import json
 import os
 from collections.abc import Iterable, Mapping
@@ -24,11 +23,12 @@ from fredholm.plots.interactive import Chart, charts
 from fredholm.plots.names import metric_name, number
 from fredholm.plots.shown import comparable
 from fredholm.plots.solution import plot_solution
-from fredholm.plots.style import DPI, colors
+from fredholm.plots.style import colors, png
 from fredholm.recipes import NotRebuildable, decode
 from fredholm.solution import Solution
 from fredholm.storage import write_atomically
 
+GLYPHS = {"solid": "—", "dash": "╌", "dot": "⋯", "dashdot": "‒·", "longdash": "– –", "longdashdot": "—·"}  # the lines of DASHES
 SETTINGS = ("problem", "method", "rule", "network", "optimizer", "steps", "batch", "seeds", "record_every", "precision", "stop", "origin")
 
 
@@ -104,7 +104,7 @@ def points_per_step(solution: Solution) -> int | None:
 
 
 def readable(value: Any) -> str:
-    """A recorded setting as it would be written in Python."""
+    """A recorded setting, about as it would be written in Python."""
     if isinstance(value, dict):
         if "opaque" in value:
             return str(value["opaque"])
@@ -119,9 +119,7 @@ def readable(value: Any) -> str:
         return ", ".join(f"{name}: {readable(item)}" for name, item in value.items())
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(readable(item) for item in value)}]"
-    if isinstance(value, float):
-        return f"{value:g}"
-    return "none" if value is None else str(value)
+    return f"{value:g}" if isinstance(value, float) else repr(value)
 
 
 def _row(name: str, solution: Solution) -> Row:
@@ -167,7 +165,7 @@ def _failures(rows: Iterable[Row]) -> str:
 def _results_table(rows: list[Row], palette: Mapping[str, str]) -> str:
     metrics = list(dict.fromkeys(name for row in rows for name in row.metrics))
     lowest = {name: min((row.metrics[name][0] for row in rows if name in row.metrics), default=None) for name in metrics[:1]}
-    heads = ["method", "status", *map(_words, metrics), "best error in training", "last error in training", "points a step", "steps", "time"]
+    heads = ["method", "status", *map(_words, metrics), "error in training", "points a step", "steps", "time"]
     body = []
     for row in rows:
         word = f"{escape(row.status)}" + (f'<br><span class="failed">{len(row.failures)} failed</span>' if row.failures else "")
@@ -178,14 +176,18 @@ def _results_table(rows: list[Row], palette: Mapping[str, str]) -> str:
             kind = "number score" if index == 0 else "number"
             best = len(rows) > 1 and index == 0 and mean == lowest[name]
             cells.append(f'<td class="{kind}"><span{" class=best" if best else ""}>{number(mean)}</span>{interval}</td>')
-        at = "" if row.best is None else f"<small>at step {row.best[1]:,}</small>"
-        cells.append(f'<td class="number">{"–" if row.best is None else number(row.best[0])}{at}</td>')
-        cells.append(f'<td class="number">{"–" if row.last is None else number(row.last)}</td>')
+        cells.append(f'<td class="number training">{_in_training(row)}</td>')
         cells += [f'<td class="number">{"–" if row.points is None else f"{row.points:,}"}</td>', f'<td class="number">{row.steps:,}</td>']
         cells.append(f'<td class="number">{_time(row.seconds)}</td>')
         mark = f'<span class="mark" style="background:{palette[row.name]}"></span>'
         body.append(f'<tr data-method="{escape(row.name)}"><th scope="row">{mark}{escape(row.name)}</th>{"".join(cells)}</tr>')
     return _table(heads, "".join(body), "results")
+
+
+def _in_training(row: Row) -> str:
+    if row.best is None or row.last is None:
+        return "–"
+    return f"best {number(row.best[0])} <small>at step {row.best[1]:,}</small>last {number(row.last)}"
 
 
 def _table(heads: Iterable[str], body: str, kind: str) -> str:
@@ -202,8 +204,8 @@ def _time(seconds: float) -> str:
 def _results_note(solutions: Mapping[str, Solution]) -> str:
     text = "Mean over the seeds that ended well, with its 95 % bootstrap interval."
     if any(seed_curve(solution, "error") is not None for solution in solutions.values()):
-        text += " Best and last in training are values of the curve of the mean over seeds below; they are"
-        text += f" {_metric_words(solutions)}. Points a step are evaluations of the integrand for one seed."
+        text += f" Error in training: the least and the last value of the seed-mean curve of {_metric_words(solutions)}."
+    text += " Points a step: evaluations of the integrand in a step of one seed."
     return escape(text)
 
 
@@ -213,15 +215,21 @@ def _curves(interactive: list[Chart]) -> str:
     blocks = []
     for chart in interactive:
         kind = chart.figure["layout"]["yaxis"]["type"]
-        buttons = "".join(
-            f'<button type="button" data-scale="{scale}" aria-pressed="{str(scale == kind).lower()}">{scale}</button>' for scale in ("log", "linear")
-        )
+        scales = _buttons("scale", [(f'data-scale="{scale}"', scale, scale == kind) for scale in ("log", "linear")])
+        shown = [(f'data-shown="{i}"', f"{GLYPHS[s.dash]} {s.label}", s.shown) for i, s in enumerate(chart.switches)]
+        quantities = _buttons("what is shown", shown) if shown else ""
         blocks.append(
-            f'<section class="chart"><header><h3>{escape(chart.title)}</h3><div class="switch" role="group" aria-label="scale">{buttons}</div>'
-            f'</header><p class="soft">{escape(chart.about)}</p><div class="plot" id="chart-{chart.name}"></div></section>'
+            f'<section class="chart"><header><h3>{escape(chart.title)}</h3>{quantities}{scales}</header>'
+            f'<p class="soft">{escape(chart.about)}</p><div class="plot" id="chart-{chart.name}"></div></section>'
         )
-    about = "Mean over seeds; the band is their range. Drag to zoom, double-click to go back, click a name in a legend to hide it."
+    about = "Mean over seeds; the band is their range. Drag to zoom, double-click to go back, click a method in a legend to hide it."
     return f'<h2>Training</h2><p class="soft">{about}</p><div class="charts">{"".join(blocks)}</div>'
+
+
+def _buttons(about: str, buttons: list[tuple[str, str, bool]]) -> str:
+    """A row of buttons, each of an attribute, an HTML label, and whether it is pressed at first."""
+    inside = "".join(f'<button type="button" {what} aria-pressed="{str(on).lower()}">{label}</button>' for what, label, on in buttons)
+    return f'<div class="switch" role="group" aria-label="{about}">{inside}</div>'
 
 
 def _pictures(solutions: Mapping[str, Solution]) -> str:
@@ -238,9 +246,7 @@ def _pictures(solutions: Mapping[str, Solution]) -> str:
 
 
 def _picture(figure: Figure, caption: str) -> str:
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=DPI)
-    data = base64.b64encode(buffer.getvalue()).decode()
+    data = base64.b64encode(png(figure)).decode()
     width = int(figure.get_figwidth() * 96)
     text = escape(caption)
     return f'<figure><img src="data:image/png;base64,{data}" width="{width}" alt="{text}"><figcaption>{text}</figcaption></figure>'
@@ -248,12 +254,12 @@ def _picture(figure: Figure, caption: str) -> str:
 
 def _settings_table(solutions: Mapping[str, Solution]) -> str:
     rows = {name: [readable(solution.settings.get(name)) for solution in solutions.values()] for name in SETTINGS}
-    return _shared_rows({name: values for name, values in rows.items() if set(values) != {"none"}}, solutions)
+    return _shared_rows({name: values for name, values in rows.items() if set(values) != {"None"}}, solutions)
 
 
 def _versions_table(solutions: Mapping[str, Solution]) -> str:
     def flat(environment: Mapping[str, Any]) -> dict[str, str]:
-        rest = {name: readable(value) for name, value in environment.items() if name != "packages"}
+        rest = {name: value if isinstance(value, str) else readable(value) for name, value in environment.items() if name != "packages"}
         return {**{name: str(version) for name, version in environment.get("packages", {}).items()}, **rest}
 
     found = [flat(solution.settings.get("environment") or {}) for solution in solutions.values()]
@@ -282,7 +288,7 @@ def _usage(solutions: Mapping[str, Solution], path: Path) -> str:
     given = "".join(f", {name}=..." for name in own)
     lines = ["import fredholm as fr", *(f'solution = fr.load("{run}"{given})' for run in runs)]
     lines += ["solution(points)                         # predictions at points of shape (n, d)"]
-    lines += [f"fr.resume(\"{runs[0]}\", steps=...{given})     # more steps", "", *(f"$ fredholm resume {run} --steps ..." for run in runs)]
+    lines += [f'fr.resume("{runs[0]}", steps=...{given})     # more steps', "", *(f"$ fredholm resume {run} --steps ..." for run in runs)]
     note = "RUN is the folder of the run, what solve(out=...) or solution.save(...) wrote. " if runs == ["RUN"] else ""
     note += f"The {' and the '.join(own)} were made in Python and must be given again." if own else ""
     return (f'<p class="soft">{escape(note)}</p>' if note else "") + f"<pre>{escape(chr(10).join(lines))}</pre>"

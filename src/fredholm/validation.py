@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from fredholm.equation import Equation
+from fredholm.methods.base import draw, weighted_integrand
 from fredholm.networks import AbstractNetwork, Field
 from fredholm.rules import AbstractRule
 
@@ -16,17 +18,19 @@ TRIES = 16
 
 def check_equation(equation: Equation, rules: Sequence[AbstractRule], network: AbstractNetwork) -> None:
     """Raises `ValueError` for wrong shapes, reversed limits at some x, NaN, or code that cannot be traced."""
-    keys = jax.random.split(jax.random.key(0), TRIES)
-    points = [equation.domain.sample(key) for key in keys]
+    key = jax.random.key(0)
+    stacked = jax.jit(lambda key: jax.vmap(equation.domain.sample)(jax.random.split(key, TRIES)))(key)
+    points = [jax.tree.map(lambda leaf, index=index: leaf[index], stacked) for index in range(TRIES)]
     unknowns = {name: jnp.asarray(value, float) for name, value in equation.unknowns.items()}
-    u = Field(network.build(equation.inputs, equation.outputs, keys[0]), unknowns, equation.inputs, equation.outputs)
+    built = eqx.filter_jit(network.build)(equation.inputs, equation.outputs, key)
+    u = Field(built, unknowns, equation.inputs, equation.outputs)
     _check_limits(equation, rules, points)
-    shapes = _shapes(equation, u, points[0], rules, keys[0])
+    shapes = _shapes(equation, u, points[0], rules, key)
     widest = max(shapes.values())
     for name, size in shapes.items():
         if size not in (1, widest) or (size != widest and name != "y"):
             raise ValueError(f"{name}: it returned {size} value(s) where the others return {widest}; expected one for each equation.")
-    _check_finite(equation, u, points, rules, keys)
+    _check_finite(equation, u, stacked, rules, key)
     if equation.exact is not None and equation.evaluation is not None:
         truth = _traced("exact", lambda: jax.eval_shape(equation.truth, equation.evaluation.points(2)))  # type: ignore[union-attr]
         if truth.shape[1] != equation.outputs:
@@ -61,16 +65,20 @@ def _shapes(equation: Equation, u: Field, x: Any, rules: Sequence[AbstractRule],
     return shapes
 
 
-def _check_finite(equation: Equation, u: Field, points: Sequence[Any], rules: Sequence[AbstractRule], keys: Any) -> None:
+def _check_finite(equation: Equation, u: Field, stacked: Any, rules: Sequence[AbstractRule], key: Any) -> None:
     """f, y and g at concrete points with a fresh network."""
-    for x, key in zip(points[:4], keys[:4], strict=True):
-        if not np.all(np.isfinite(equation.left(u, x))):
-            raise ValueError(f"f or y is not finite at x = {_show(x)} with a fresh network. Is there a division by zero or a log of 0?")
-        for number, (integral, rule) in enumerate(zip(equation.integrals, rules, strict=True)):
-            nodes = rule.nodes(integral.measure(x), key)
-            values = jax.vmap(lambda t, integral=integral, x=x: integral.integrand(u, x, t))(nodes.points)
-            if not np.all(np.isfinite(values)):
-                raise ValueError(f"g of integral {number + 1} is not finite at x = {_show(x)} with a fresh network; is it singular at a node?")
+
+    def are_finite(x: Any) -> list[Any]:
+        finite = [jnp.all(jnp.isfinite(equation.left(u, x)))]
+        for integral, nodes in zip(equation.integrals, draw(equation, rules, x, key), strict=True):
+            finite.append(jnp.all(jnp.isfinite(weighted_integrand(integral, u, x, nodes))))
+        return finite
+
+    for number, finite in enumerate(jax.jit(jax.vmap(are_finite))(stacked)):
+        for index in np.flatnonzero(~np.asarray(finite)):
+            what = "f or y" if number == 0 else f"g of integral {number}"
+            x = jax.tree.map(lambda leaf, index=int(index): leaf[index], stacked)
+            raise ValueError(f"{what} is not finite at x = {_show(x)} with a fresh network. Is there a division by 0, a log of 0, a singularity?")
 
 
 def _traced(name: str, compute: Any) -> Any:

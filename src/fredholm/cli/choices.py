@@ -29,19 +29,17 @@ def problem_of(text: str, settings: Sequence[str] = ()) -> Equation:
     noun = known("problem", text, PROBLEMS)
     parameters = inspect.signature(noun).parameters
     for name in options:
+        if not parameters:
+            raise ValueError(f"--set {name}: {text} has no options.")
         if name not in parameters:
-            raise (
-                nearest(f"option of {kebab(noun.__name__)}", name, parameters)
-                if parameters
-                else ValueError(f"--set: {text} has no options.")
-            )
+            raise nearest(f"option of {kebab(noun.__name__)}", name, parameters)
     try:
         return noun(**options)
     except (TypeError, ValueError) as error:
         raise ValueError(f"--set {' '.join(settings)}: {error}") from error
 
 
-def method_of(problem: Equation, name: str | None, options: Namespace, *, among: Sequence[str] | None = None) -> AbstractMethod:
+def method_of(problem: Equation, name: str | None, options: Namespace, *, among: Sequence[str] = ()) -> AbstractMethod:
     """The method of this name with the options that belong to it; the rest is the problem's, where its method is of the same class.
 
     With `among`, the names of all methods of a comparison, an option may belong to another of them.
@@ -57,19 +55,12 @@ def method_of(problem: Equation, name: str | None, options: Namespace, *, among:
         noun = known("method", name, METHODS)
         start = usual if type(usual) is noun else noun()
     given = {option: getattr(options, option) for option in METHOD_OPTIONS if hasattr(options, option)}
-    others = {
-        field
-        for other in among or ()
-        for field in fields(METHODS.get(other.partition("(")[0], METHODS.get(kebab(other.partition("(")[0]), object)))
-    }
     own = fields(type(start))
+    others = [field for other in among for field in fields(METHODS.get(kebab(other.partition("(")[0]), object))]
     for option in given:
         if option not in own and option not in others:
-            owners = [kebab(noun.__name__) for noun in METHODS.values() if option in fields(noun)]
-            here = f"it has {', '.join('--' + kebab(field) for field in own)}" if own else "it has no options"
-            raise ValueError(
-                f"--{kebab(option)}: {kebab(type(start).__name__)} has no such option, {here}; --{kebab(option)} is of {', '.join(owners)}."
-            )
+            owners = ", ".join(kebab(noun.__name__) for noun in METHODS.values() if option in fields(noun))
+            raise ValueError(f"--{kebab(option)}: {kebab(type(start).__name__)} has no such option; it belongs to {owners}.")
     return dataclasses.replace(start, **{option: values.value(text) for option, text in given.items() if option in own})
 
 
@@ -94,9 +85,8 @@ def rule_of(problem: Equation, options: Namespace) -> AbstractRule | None:
     if required == ["n"]:
         raise ValueError(f"--rule {options.rule}: it needs --n, how many nodes.")
     if required:
-        raise ValueError(
-            f"--rule {options.rule}: it needs {', '.join(required)}; write it as in Python, --rule '{noun.__name__}({required[0]}, ...)'."
-        )
+        example = f"--rule '{noun.__name__}({', '.join(required)})'"
+        raise ValueError(f"--rule {options.rule}: it needs {' and '.join(required)}; write it as in Python, {example}.")
     return noun(**given)
 
 

@@ -38,12 +38,10 @@ def doctor(options: Namespace) -> int:
         _line("packages" if not start else "", ", ".join(f"{name} {metadata.version(name)}" for name in PACKAGES[start : start + 5]))
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     _line("devices", f"{', '.join(f'{device.platform}:{device.id}' for device in jax.devices())}; {cores} cores")
-    cache = jax.config.jax_compilation_cache_dir
+    cache = getattr(jax.config, "jax_compilation_cache_dir", None)
     size = sum(entry.stat().st_size for entry in Path(cache).glob("*") if entry.is_file()) if cache else 0
-    _line(
-        "cache",
-        f"{cache}, {size / 2**20:.1f} MiB; it may be deleted at any time" if cache else f"none: cannot write to {compilation_cache()}",
-    )
+    missing = f"none: cannot write to {compilation_cache()}"
+    _line("cache", f"{cache}, {size / 2**20:.1f} MiB; it may be deleted at any time" if cache else missing)
     browser = next((found for name in ("chromium", "chromium-browser", "google-chrome", "chrome") if (found := shutil.which(name))), None)
     _line("browser", browser or "no chromium: reports are made as ever; only the test of the page in a browser is skipped")
     well = [_disk(), _self_test()]
@@ -54,12 +52,9 @@ def doctor(options: Namespace) -> int:
 def _disk() -> bool:
     free = shutil.disk_usage(Path.cwd()).free
     writable = os.access(Path.cwd(), os.W_OK)
-    _line(
-        "disk",
-        f"{free / 2**30:.1f} GiB free here"
-        + ("" if free > ROOM else ", which is little")
-        + ("" if writable else "; this folder is not writable"),
-    )
+    little = "" if free > ROOM else ", which is little"
+    closed = "" if writable else "; this folder is not writable"
+    _line("disk", f"{free / 2**30:.1f} GiB free here{little}{closed}")
     return free > ROOM and writable
 
 

@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from fredholm.cli.folders import Failure
+from fredholm.cli.folders import CommandError
 from fredholm.cli.parser import parse
 from fredholm.cli.session import logging_to_terminal, start_jax
 
@@ -19,7 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return options.run_command(options)
     except ValueError as error:
         return _say(error, 2)
-    except Failure as error:
+    except CommandError as error:
         return _say(error, 1)
     except KeyboardInterrupt as error:
         return _say(str(error) or "interrupted", 130)

@@ -100,20 +100,13 @@ def _is_candidate(item: Any, module: ModuleType) -> bool:
 def _check_options(text: str, function: Any, options: Mapping[str, Any]) -> None:
     """A function is called with what --set gives; arguments without a default must be among it."""
     parameters = inspect.signature(function).parameters
-    if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
-        for name in options:
-            if name not in parameters:
-                raise (
-                    nearest(f"option of {text}", name, parameters)
-                    if parameters
-                    else ValueError(f"--set: {text} takes no options, got {name!r}.")
-                )
-    missing = [
-        name
-        for name, parameter in parameters.items()
-        if parameter.default is parameter.empty
-        and parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
-        and name not in options
-    ]
+    kinds = {parameter.kind for parameter in parameters.values()}
+    named = {name: entry for name, entry in parameters.items() if entry.kind not in (entry.VAR_KEYWORD, entry.VAR_POSITIONAL)}
+    for name in options:
+        if not parameters:
+            raise ValueError(f"--set {name}: {text} takes no options.")
+        if name not in named and inspect.Parameter.VAR_KEYWORD not in kinds:
+            raise nearest(f"option of {text}", name, named)
+    missing = [name for name, entry in named.items() if entry.default is entry.empty and name not in options]
     if missing:
         raise ValueError(f"{text}: it needs {', '.join(missing)}; give them with --set {missing[0]}=...")

@@ -20,7 +20,7 @@ from fredholm.storage import RunFolder
 logger = logging.getLogger("fredholm")
 
 
-class Failure(RuntimeError):
+class CommandError(RuntimeError):
     """Something other than the input went wrong: exit code 1."""
 
 
@@ -86,11 +86,10 @@ def training_in(path: Path, problem: str | None) -> Iterator[None]:
         raise Paused(f"interrupted at step {error.solution.steps}; its state is saved. Continue with: {again}") from error
     except OSError as error:
         place = f" {error.filename}" if error.filename else ""
-        raise Failure(f"cannot save{place}: {error.strerror or error}. {kept(path)}") from error
+        raise CommandError(f"cannot save{place}: {error.strerror or error}. {kept(path)}") from error
     except (MemoryError, jax.errors.JaxRuntimeError) as error:
-        raise Failure(
-            f"the training failed: {str(error) or 'out of memory'}. Try a smaller --batch, --n or --width. {kept(path)}"
-        ) from error
+        reason = str(error) or "out of memory"
+        raise CommandError(f"the training failed: {reason}. Try a smaller --batch, --n or --width. {kept(path)}") from error
 
 
 def kept(path: Path) -> str:
@@ -117,6 +116,5 @@ def write_pages(solutions: Mapping[str, fr.Solution], folder: Path) -> Path:
         return Path(write_report(dict(solutions), folder / "report.html"))
     except Exception as error:
         logger.debug("the pages of %s", folder, exc_info=True)
-        raise Failure(
-            f"the pictures and the page could not be made ({type(error).__name__}: {error}); the run itself is safe in {folder}"
-        ) from error
+        reason = f"{type(error).__name__}: {error}"
+        raise CommandError(f"the pictures and the page could not be made ({reason}); the run itself is safe in {folder}") from error

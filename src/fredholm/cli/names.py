@@ -1,6 +1,7 @@
 """The names of the command line: the library's nouns in kebab-case, with their own docstrings and comments as help."""
 
 import ast
+import functools
 import inspect
 import re
 import textwrap
@@ -87,6 +88,7 @@ def default(noun: type, name: str) -> Any:
     return inspect.signature(noun).parameters[name].default
 
 
+@functools.cache
 def comments(noun: type) -> dict[str, str]:
     """The comment behind each field of a noun: it is the help of its option."""
     found: dict[str, str] = {}

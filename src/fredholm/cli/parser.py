@@ -1,18 +1,19 @@
 """The commands, their options and their help.
 
 argparse and not tyro: tyro 1.0 answers wrong input with a box of several lines and, except for options, without the nearest name; what
-would change that is private (`tyro._errors`); it has no place for examples below the options, and shows `{None}|FLOAT` where an
-option falls back to the problem's own default. Here an error is one line, and methods, rules and problems bring their options by themselves.
+would change that is private (`tyro._errors`). It has no place for examples below the options, and shows `{None}|FLOAT` where an
+option falls back to the problem's own default. Here an error is one line, and methods, rules and problems bring their own options.
 """
 
 import argparse
 import difflib
 import textwrap
 from collections.abc import Callable, Sequence
+from importlib import metadata
 from typing import Any, NoReturn
 
 from fredholm.checks import nearest
-from fredholm.cli import doctor, listing, results, training
+from fredholm.cli import doctor, listing, results, resuming, training
 from fredholm.cli.choices import METHOD_OPTIONS
 from fredholm.cli.names import METHODS, PROBLEMS, RANDOMIZATIONS, RULES, SCHEDULES, comments, fields, kebab
 from fredholm.cli.values import whole
@@ -117,73 +118,55 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def _parsers() -> tuple[Parser, dict[str, Parser]]:
-    from fredholm import __version__
-
+    """The parser, and that of each command by its name."""
     top = Parser(prog="fredholm", description=DESCRIPTION, epilog=EXAMPLES)
-    top.add_argument("--version", action="version", version=f"fredholm {__version__}")
+    top.add_argument("--version", action="version", version=f"fredholm {metadata.version('fredholm')}")
     holder = top.add_subparsers(metavar="COMMAND", dest="name", title="commands")
     made: dict[str, Parser] = {}
 
-    def command(name: str, run: Callable[[argparse.Namespace], int], summary: str, usage: str, epilog: str = "") -> Parser:
-        parser = holder.add_parser(
-            name, help=summary, description=summary[0].upper() + summary[1:] + ".", usage=f"fredholm {usage}", epilog=epilog
-        )
-        parser.add_argument("--verbose", "-v", action="store_true", help="show the library's log")
-        parser.set_defaults(run_command=run)
-        made[name] = parser
-        return parser
+    def command(run: Callable[[argparse.Namespace], int], usage: str, summary: str, epilog: str = "") -> Parser:
+        name, description = usage.split()[0], f"{summary[0].upper()}{summary[1:]}."
+        made[name] = holder.add_parser(name, help=summary, description=description, usage=f"fredholm {usage}", epilog=epilog)
+        made[name].add_argument("--verbose", "-v", action="store_true", help="show the library's log")
+        made[name].set_defaults(run_command=run)
+        return made[name]
 
-    command("list", listing.show, "problems, methods, rules and other names, with their options", "list")
-    solve = command(
-        "solve", training.solve, "solve an equation: progress, a run folder, pictures, a page", "solve PROBLEM [options]", SOLVE_EXAMPLES
-    )
+    command(listing.show, "list", "problems, methods, rules and other names, with their options")
+    solve = command(training.solve, "solve PROBLEM [options]", "solve an equation: progress, a run folder, a page", SOLVE_EXAMPLES)
     _add_problem(solve)
     solve.add_argument("--method", metavar="NAME", help=f"how the estimated integral becomes a loss: {', '.join(METHODS)}")
     _add_training(solve)
     solve.add_argument("--label", metavar="TEXT", help="what the run is called in tables and pictures")
-    compare = command(
-        "compare", training.compare, "solve with several methods and the same seeds", "compare PROBLEM --methods A B ...", COMPARE_EXAMPLES
-    )
+    usage = "compare PROBLEM --methods A B ... [options]"
+    compare = command(training.compare, usage, "solve with several methods and the same seeds", COMPARE_EXAMPLES)
     _add_problem(compare)
     compare.add_argument("--methods", metavar="NAME", nargs="+", required=True, help=f"two or more of {', '.join(METHODS)}")
     _add_training(compare)
-    resume = command(
-        "resume",
-        training.resume,
-        "continue a run or a comparison, also a finished one with more steps",
-        "resume RUN [options]",
-        RESUME_EXAMPLES,
-    )
+    usage = "resume RUN [options]"
+    resume = command(resuming.resume, usage, "continue a run, also a finished one with more steps", RESUME_EXAMPLES)
     resume.add_argument("run", metavar="RUN", help="the run's folder, or the comparison's")
-    resume.add_argument(
-        "--steps", metavar="TOTAL", help="the new total number of steps, counted from the start; +N for N more than planned"
-    )
+    resume.add_argument("--steps", metavar="TOTAL", help="the new total number of steps, from the start; +N: N more than planned")
     _add_limits(resume)
-    _add_source(resume, "needed only where the equation was made in Python, or where its file has moved")
-    report = command("report", results.report, "make the page of a run or of a folder of runs again", "report RUN|FOLDER", REPORT_EXAMPLES)
+    _add_source(resume, "needed only where it was made in Python, or where its file has moved")
+    report = command(results.report, "report RUN|FOLDER", "make the page of a run or of a folder of runs again", REPORT_EXAMPLES)
     report.add_argument("run", metavar="RUN", help="a run's folder, or a folder with several runs")
     _add_source(report, "to compare a run of your own file with your exact solution; the file is imported")
-    predict = command(
-        "predict", results.predict, "predictions on a grid, as NetCDF or CSV", "predict RUN --out FILE [--grid ...]", PREDICT_EXAMPLES
-    )
+    usage = "predict RUN --out FILE [--grid AXIS ...]"
+    predict = command(results.predict, usage, "predictions on a grid, as NetCDF or CSV", PREDICT_EXAMPLES)
     predict.add_argument("run", metavar="RUN", help="a run's folder")
-    predict.add_argument(
-        "--grid",
-        metavar="AXIS",
-        nargs="+",
-        help="for each input of the network, name=low:high:count or name=a,b,c; the problem's own grid unless given",
-    )
+    grid = "an axis for each input of the network, name=low:high:count or name=a,b,c; the problem's own unless given"
+    predict.add_argument("--grid", metavar="AXIS", nargs="+", help=grid)
     predict.add_argument("--out", metavar="FILE", required=True, help="a new file, .nc or .csv")
     _add_source(predict, "to add the exact solution of your own equation; the file is imported")
-    command("doctor", doctor.doctor, "versions, devices, disk, and a ten-second self-test", "doctor")
+    command(doctor.doctor, "doctor", "versions, devices, disk, and a ten-second self-test")
     return top, made
 
 
 def _add_problem(parser: Parser) -> None:
-    parser.add_argument("problem", metavar="PROBLEM", help=f"a name ({', '.join(PROBLEMS)}), or path/to/file.py:name for your own equation")
-    parser.add_argument(
-        "--set", metavar="NAME=VALUE", nargs="+", action="extend", default=[], help="options of the problem, see fredholm list: --set dim=5"
-    )
+    names = ", ".join(PROBLEMS)
+    parser.add_argument("problem", metavar="PROBLEM", help=f"a name ({names}), or path/to/file.py:name for your own equation")
+    settings = "options of the problem, see fredholm list: --set dim=5"
+    parser.add_argument("--set", metavar="NAME=VALUE", nargs="+", action="extend", default=[], help=settings)
 
 
 def _add_source(parser: Parser, help_text: str) -> None:
@@ -194,15 +177,12 @@ def _add_training(parser: Parser) -> None:
     group = parser.add_argument_group("options of the methods")
     for option in METHOD_OPTIONS:
         owners = [name for name, noun in METHODS.items() if option in fields(noun)]
-        text = next(comments(METHODS[name]).get(option, "") for name in owners)
+        text = f"{', '.join(owners)}: {comments(METHODS[owners[0]]).get(option, '')}".replace("%", "%%")
         # Left out of the options unless given, so that a method without this field can say so.
-        group.add_argument(
-            f"--{kebab(option)}", metavar="X", default=argparse.SUPPRESS, help=f"{', '.join(owners)}: {text}".replace("%", "%%")
-        )
+        group.add_argument(f"--{kebab(option)}", metavar="X", default=argparse.SUPPRESS, help=text)
     group = parser.add_argument_group("integrals")
-    group.add_argument(
-        "--rule", metavar="NAME", help=f"where the integrand is evaluated: {', '.join(RULES)}; or as in Python, 'Smolyak(Gauss(1), 3)'"
-    )
+    python = "or as in Python, 'Smolyak(Gauss(1), 3)'"
+    group.add_argument("--rule", metavar="NAME", help=f"where the integrand is evaluated: {', '.join(RULES)}; {python}")
     group.add_argument("--n", metavar="N", type=_whole, help="how many nodes (for most deterministic rules, on each axis)")
     group.add_argument("--randomize", metavar="NAME", help=f"a random move of the nodes: none, {', '.join(RANDOMIZATIONS)}")
     group = parser.add_argument_group("network and optimiser")
@@ -215,24 +195,16 @@ def _add_training(parser: Parser) -> None:
     group.add_argument("--steps", metavar="N", type=_whole, help="steps of the optimiser")
     _add_limits(group)
     group.add_argument("--batch", metavar="N", type=_whole, help="points x in each step")
-    group.add_argument(
-        "--seeds", metavar="S", nargs="+", help="how many (4), or which (3,7 or 3 7); 4 unless given. They train side by side"
-    )
+    group.add_argument("--seeds", metavar="S", nargs="+", help="how many, or which (3,7); 4 unless given. They train side by side")
     group.add_argument("--precision", metavar="NAME", default="float32", help="float32 (unless given) or float64")
-    group.add_argument(
-        "--record-every", metavar="N", type=_whole, help="steps between two points of the curves; a hundredth of the run unless given"
-    )
+    group.add_argument("--record-every", metavar="N", type=_whole, help="steps between two points of the curves; 100 points unless given")
     group.add_argument("--out", metavar="DIR", help="a new folder for the run; runs/<name>-<date>-<hash> unless given")
 
 
 def _add_limits(group: Any) -> None:
     group.add_argument("--minutes", metavar="X", type=_number, help="a time budget: stop then, even if steps are left; resume continues")
-    group.add_argument(
-        "--stop-at", metavar="ERROR", type=_number, help="stop early, once the error (without an exact solution: the loss) is this small"
-    )
-    group.add_argument(
-        "--checkpoint-every", metavar="N", type=_whole, help="steps between two checkpoints; about every 20 seconds unless given"
-    )
+    group.add_argument("--stop-at", metavar="ERROR", type=_number, help="stop early, at this error (without an exact solution: this loss)")
+    group.add_argument("--checkpoint-every", metavar="N", type=_whole, help="steps between two checkpoints; about 20 s unless given")
 
 
 def _whole(text: str) -> int:

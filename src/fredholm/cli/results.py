@@ -11,8 +11,9 @@ import xarray as xr
 import fredholm as fr
 from fredholm.cli import values
 from fredholm.cli.choices import problem_of
-from fredholm.cli.folders import Failure, write_pages
-from fredholm.cli.training import own_part, print_table
+from fredholm.cli.folders import CommandError, write_pages
+from fredholm.cli.resuming import own_part
+from fredholm.cli.training import print_results
 from fredholm.storage import RunFolder, write_atomically
 
 SUFFIXES = (".nc", ".csv")
@@ -22,10 +23,7 @@ def report(options: Namespace) -> int:
     """`fredholm report`."""
     folder = Path(options.run)
     solutions = _solutions(folder, options.problem)
-    if len(solutions) == 1:
-        print(next(iter(solutions.values())))
-    else:
-        print_table(solutions)
+    print_results(solutions)
     print(f"{'page':<10}{write_pages(solutions, folder)}")
     return 0
 
@@ -45,7 +43,7 @@ def predict(options: Namespace) -> int:
         out.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(out, lambda file: file.write(content))
     except OSError as error:
-        raise Failure(f"cannot write {out}: {error.strerror or error}") from error
+        raise CommandError(f"cannot write {out}: {error.strerror or error}") from error
     sizes = " × ".join(f"{name} {size}" for name, size in predictions["mean"].sizes.items())
     print(f"{out}: {', '.join(map(str, predictions.data_vars))} on {sizes}")
     return 0

@@ -19,7 +19,7 @@ def start_jax() -> None:
     """Every core a device, and compiled programs kept between commands. A program that started JAX before us keeps its devices."""
     with contextlib.suppress(RuntimeError):
         fr.use_all_cores()
-    if jax.config.jax_compilation_cache_dir is None:
+    if getattr(jax.config, "jax_compilation_cache_dir", None) is None:
         folder = compilation_cache()
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -32,7 +32,7 @@ def start_jax() -> None:
 
 
 def compilation_cache() -> Path:
-    """Where compiled programs are kept. They hold instructions of this processor, so a home that several machines share has one for each."""
+    """Where compiled programs are kept. They hold instructions of this processor: a home that machines share has a folder for each kind."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
         processor = "".join(sorted({line for line in lines if line.startswith(("model name", "flags", "Features"))}))

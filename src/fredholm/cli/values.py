@@ -25,7 +25,7 @@ def value(text: str) -> Any:
     if re.fullmatch(r"[A-Z]\w*\(.*\)", text.strip(), re.DOTALL):
         return noun(text)
     try:
-        return yaml.load(text, _Loader)  # noqa: S506 - it is a safe loader
+        return yaml.load(text, _Loader)  # a safe loader: plain values only
     except yaml.YAMLError as error:
         raise ValueError(f"{text!r} is not a value: {' '.join(str(error).split())}.") from None
 
@@ -82,7 +82,6 @@ def seeds(texts: Sequence[str] | None) -> int | list[int]:
     try:
         numbers = [whole(part) for part in parts if part.strip()]
     except ValueError:
-        raise ValueError(
-            f"--seeds: got {' '.join(texts)!r}; expected how many, or which, for instance --seeds 4 or --seeds 3,7. PROBLEM comes before the options."
-        ) from None
+        example = "--seeds 4 or --seeds 3,7. PROBLEM comes before the options."
+        raise ValueError(f"--seeds: got {' '.join(texts)!r}; expected how many, or which, for instance {example}") from None
     return numbers[0] if len(parts) == 1 else numbers

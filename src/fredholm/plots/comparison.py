@@ -3,6 +3,7 @@
 import math
 import os
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -166,7 +167,8 @@ def _heat_maps(solutions: Mapping[str, Solution], problem: Equation, output: int
     groups, kinds = math.ceil(len(solutions) / per_row), 1 if truth is None else 2
     large = 0 if truth is None else 2
     figure = new_figure(1.95 * (per_row + large) + 1.3, 2.15 * groups * kinds + 2.9 + 0.5)
-    above, below = figure.subfigures(2, 1, height_ratios=[2.15 * groups * kinds + 0.5, 2.9])
+    parts: Any = figure.subfigures(2, 1, height_ratios=[2.15 * groups * kinds + 0.5, 2.9])
+    above, below = parts
     cells = above.add_gridspec(groups * kinds, per_row + large)
     limits = robust_limits([grid.image(truth)] if truth is not None else [grid.image(mean) for mean in means.values()])
     symbol = output_names(problem, problem.outputs)[output]
@@ -201,7 +203,7 @@ def _heat_maps(solutions: Mapping[str, Solution], problem: Equation, output: int
     return figure
 
 
-def _lower_row(figure, solutions: Mapping[str, Solution], problem: Equation, palette: dict[str, str]) -> None:
+def _lower_row(figure: Any, solutions: Mapping[str, Solution], problem: Equation, palette: dict[str, str]) -> None:
     if not has_truth(problem):
         axes = figure.subplots()
         _curve_panel(axes, solutions, problem, palette)

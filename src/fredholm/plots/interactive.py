@@ -1,6 +1,6 @@
 """The curves of a run as charts for plotly.js: plain data, drawn by the reader's browser."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from html import escape
 from typing import Any, NamedTuple
 
@@ -13,12 +13,21 @@ from fredholm.solution import Solution
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 
 
+class Switch(NamedTuple):
+    """A button that shows or hides one quantity of a chart."""
+
+    label: str  # HTML
+    dash: str  # how its lines are drawn
+    shown: bool  # at first
+
+
 class Chart(NamedTuple):
     """One chart of the page."""
 
     name: str  # its id on the page
     title: str
     about: str  # one sentence below the title
+    switches: list[Switch]  # in the order of the traces' `meta`; none where there is one quantity only
     figure: dict[str, Any]  # data and layout, as plotly.js takes them
 
 
@@ -26,32 +35,17 @@ def charts(solutions: Mapping[str, Solution], metric: str) -> list[Chart]:
     """The error, the loss with its parts, the variances, the drift and the learned scalars: those that were recorded."""
     parts = list(dict.fromkeys(part for solution in solutions.values() for part in loss_parts(solution)))
     unknowns = list(dict.fromkeys(name for solution in solutions.values() for name in solution.unknowns))
-    variances = {
-        "excess_variance": "excess variance",
-        "target_variance": "excess variance of the target",
-        "integration_variance": "integration variance",
-    }
+    variances = {"excess_variance": "excess", "target_variance": "target", "integration_variance": "integration"}
+    loss = "What the optimiser sees, averaged between two records."
+    if any(curve is not None and (curve.mean <= 0).any() for curve in (seed_curve(solution, "loss") for solution in solutions.values())):
+        loss += " A logarithmic scale leaves out values that are not positive."
+    bias = "Excess: of the estimated integral, by which the standard loss is biased. Target: that of the target. Integration: of one sample."
+    apart = "Root mean square difference between the network and its delayed target."
     made = [
-        _chart(solutions, "error", "Error", f"Against the exact solution: {metric}.", {"error": ""}),
-        _chart(
-            solutions,
-            "loss",
-            "Loss",
-            "What the optimiser sees, averaged between two records. Click a part in the legend to show it."
-            if parts
-            else "What the optimiser sees, averaged between two records.",
-            {"loss": "loss" if parts else "", **{part: part for part in parts}},
-            hidden=parts,
-        ),
-        _chart(
-            solutions,
-            "variance",
-            "Variance of the integrals",
-            "The excess variance is that of the estimate in the residual: the standard loss is biased by it.",
-            variances,
-            hidden=("integration_variance",),
-        ),
-        _chart(solutions, "drift", "Drift", "Root mean square difference between the network and its delayed target.", {"drift": ""}),
+        _chart(solutions, "error", "Error", f"Against the exact solution: {metric}.", {"error": "error"}),
+        _chart(solutions, "loss", "Loss", loss, {"loss": "loss", **{part: part for part in parts}}, shown=1),
+        _chart(solutions, "variance", "Variance of integrals", bias, variances, shown=2),
+        _chart(solutions, "drift", "Drift", apart, {"drift": "drift"}),
         _chart(solutions, "unknowns", "Learned scalars", "", {f"unknown_{name}": name for name in unknowns}, logarithmic=False),
     ]
     return [chart for chart in made if chart is not None]
@@ -64,58 +58,89 @@ def _chart(
     about: str,
     quantities: Mapping[str, str],
     *,
-    hidden: Sequence[str] = (),
+    shown: int | None = None,
     logarithmic: bool = True,
 ) -> Chart | None:
-    """A line with a band for each method and quantity; None where nothing but zeros was recorded."""
-    palette, data = colors(solutions), []
-    for method, solution in solutions.items():
-        for dash, (quantity, label) in zip(DASHES * len(quantities), quantities.items(), strict=False):
-            curve = seed_curve(solution, quantity)
-            if curve is not None and (np.nan_to_num(curve.mean) != 0).any():
-                text = f"{method}: {label}" if label and len(solutions) > 1 else label or method
-                data += _traces(curve, escape(text), f"{name} {method} {quantity}", palette[method], dash, quantity not in hidden)
-    return Chart(name, title, about, {"data": data, "layout": _layout(logarithmic)}) if data else None
+    """A line with a band for each method and quantity, of which the first `shown` are visible; None where there is nothing but zeros."""
+    palette = colors(solutions)
+    curves = {
+        (method, quantity): curve
+        for method, solution in solutions.items()
+        for quantity in quantities
+        if (curve := seed_curve(solution, quantity)) is not None and (np.nan_to_num(curve.mean) != 0).any()
+    }
+    if not curves:
+        return None
+    used = [quantity for quantity in quantities if any(quantity == other for _, other in curves)]
+    switches = [
+        Switch(escape(quantities[quantity]), DASHES[index % len(DASHES)], shown is None or index < shown)
+        for index, quantity in enumerate(used)
+    ]
+    data = [_legend_entry(method, palette[method]) for method in solutions if any(method == other for other, _ in curves)]
+    for (method, quantity), curve in curves.items():
+        index = used.index(quantity)
+        data += _traces(curve, method, switches[index], index, palette[method])
+    return Chart(name, title, about, switches if len(switches) > 1 else [], {"data": data, "layout": _layout(logarithmic)})
 
 
-def _traces(curve: Curve, label: str, group: str, color: str, dash: str, shown: bool) -> list[dict[str, Any]]:
-    common = {"type": "scatter", "mode": "lines", "legendgroup": escape(group), "visible": True if shown else "legendonly"}
-    steps = [int(step) for step in curve.steps]
-    silent = {**common, "hoverinfo": "skip", "showlegend": False}
+def _legend_entry(method: str, color: str) -> dict[str, Any]:
+    """A trace without points: the method's place in the legend, whichever quantities are shown."""
+    line = {"color": color, "width": 2}
+    name = escape(method)
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": [None],
+        "y": [None],
+        "name": name,
+        "legendgroup": name,
+        "line": line,
+        "hoverinfo": "skip",
+    }
+
+
+def _traces(curve: Curve, method: str, switch: Switch, index: int, color: str) -> list[dict[str, Any]]:
+    label = f"{escape(method)}: {switch.label}"
+    common = {
+        "type": "scatter",
+        "mode": "lines",
+        "legendgroup": escape(method),
+        "showlegend": False,
+        "visible": switch.shown,
+        "meta": index,
+        "x": [int(step) for step in curve.steps],
+    }
     traces: list[dict[str, Any]] = []
     # A logarithmic axis has no place for a band that reaches 0, and plotly would draw it wrong; its range is in the hover text.
     if not (np.nan_to_num(curve.low, nan=1.0) <= 0).any() and not np.array_equal(curve.low, curve.high, equal_nan=True):
-        edge = {"line": {"width": 0, "color": color}}
-        traces.append({**silent, **edge, "x": steps, "y": numbers(curve.low)})
-        traces.append({**silent, **edge, "x": steps, "y": numbers(curve.high), "fill": "tonexty", "fillcolor": _faint(color)})
-    traces.append(
-        {
-            **common,
-            "x": steps,
-            "y": numbers(curve.mean),
-            "customdata": [list(pair) for pair in zip(numbers(curve.low), numbers(curve.high), strict=True)],
-            "name": label,
-            "line": {"color": color, "dash": dash, "width": 2},
-            "hovertemplate": "%{y:.3g}  [%{customdata[0]:.3g}, %{customdata[1]:.3g}]",
-        }
-    )
+        edge = {**common, "hoverinfo": "skip", "line": {"width": 0, "color": color}}
+        traces.append({**edge, "y": numbers(curve.low)})
+        traces.append({**edge, "y": numbers(curve.high), "fill": "tonexty", "fillcolor": _faint(color)})
+    middle = {
+        "y": numbers(curve.mean),
+        "customdata": [list(pair) for pair in zip(numbers(curve.low), numbers(curve.high), strict=True)],
+        "name": label,
+        "line": {"color": color, "dash": switch.dash, "width": 2},
+        "hovertemplate": "%{y:.3g}  [%{customdata[0]:.3g}, %{customdata[1]:.3g}]",
+    }
+    traces.append({**common, **middle})
     for seed, values in curve.failed.items():
         line = {"color": color, "dash": "dot", "width": 1}
-        traces.append({**common, "showlegend": False, "x": steps, "y": numbers(values), "line": line, "name": f"{label}, seed {seed} (failed)"})
+        traces.append({**common, "y": numbers(values), "line": line, "name": f"{label}, seed {seed} (failed)"})
     return traces
 
 
 def _layout(logarithmic: bool) -> dict[str, Any]:
     axis = {"gridcolor": "#e8e8e8", "linecolor": "#888", "ticks": "outside", "tickcolor": "#888", "zeroline": False, "automargin": True}
     return {
-        "height": 380,
-        "margin": {"l": 60, "r": 16, "t": 10, "b": 44},
+        "height": 360,
+        "margin": {"l": 60, "r": 22, "t": 8, "b": 44},
         "font": {"family": "inherit", "size": 13, "color": "#222"},
         "paper_bgcolor": "white",
         "plot_bgcolor": "white",
         "hovermode": "x unified",
-        "legend": {"orientation": "h", "y": -0.2, "yanchor": "top", "x": 0},
-        "xaxis": {**axis, "title": {"text": "training step"}, "rangemode": "tozero"},
+        "legend": {"orientation": "h", "y": 1.01, "yanchor": "bottom", "x": 0},
+        "xaxis": {**axis, "title": {"text": "training step", "standoff": 8, "font": {"size": 13}}, "rangemode": "tozero"},
         "yaxis": {**axis, "type": "log" if logarithmic else "linear", "exponentformat": "power"},
     }
 

@@ -18,7 +18,7 @@ def profile_panel(axes: Axes, profile: Profile, shown: Mapping[str, Shown], pale
     """
     seen = []
     truth = next((item.truth for item in shown.values() if item.truth is not None), None)
-    widths = np.linspace(3.2, 1.5, len(shown)) if len(shown) > 1 else [1.6]  # a line below another one still shows at its sides
+    widths = np.linspace(2.6, 1.4, len(shown)) if len(shown) > 1 else [1.6]  # a line below another one still shows at its sides
     for width, (name, item) in zip(widths, shown.items(), strict=True):
         values = profile.spread(item.members)[..., output]  # (s, k, r)
         mean = values.mean(axis=(0, 2))

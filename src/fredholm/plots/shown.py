@@ -57,7 +57,7 @@ class Plane(NamedTuple):
     points: np.ndarray  # (SQUARE², 2), the second axis slow
     inside: np.ndarray  # (SQUARE, SQUARE)
 
-    def image(self, values: np.ndarray) -> np.ndarray:
+    def image(self, values: np.ndarray) -> np.ma.MaskedArray:
         """Values at the points, (n,), as a masked image with the second axis upwards."""
         return np.ma.masked_array(values.reshape(SQUARE, SQUARE), ~self.inside | ~np.isfinite(values.reshape(SQUARE, SQUARE)))
 
@@ -90,7 +90,6 @@ def look(solution: Solution, problem: Equation, points: np.ndarray) -> Shown:
     score = problem.evaluation.score if problem.exact is not None else ""
     with jax.enable_x64(solution.settings["precision"] == "float64"):
         own = problem.realize(Keys.of(solution.seeds[chosen[0]]).problem) if problem.is_drawn else problem
-        fitted = np.asarray(problem.evaluation.points(FITTED), float)
 
         def members(at: np.ndarray) -> np.ndarray:
             values = np.asarray(solution.members(at), float)[chosen]
@@ -102,6 +101,7 @@ def look(solution: Solution, problem: Equation, points: np.ndarray) -> Shown:
         predicted, exact = members(points), None if problem.exact is None else truth(points)
         if score not in REMOVED:
             return Shown(predicted, exact)
+        fitted = scatter_points(problem)
         known = members(fitted)
         kept = [_visible(score, known[index], fitted, predicted[index], points) for index in range(len(chosen))]
         return Shown(np.stack(kept), None if exact is None else _visible(score, truth(fitted), fitted, exact, points))

@@ -3,6 +3,7 @@
 import os
 from functools import partial
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -10,7 +11,19 @@ from fredholm.equation import Equation
 from fredholm.plots.curves import error_panel, loss_panel, seed_curve, unknown_panel
 from fredholm.plots.names import axis_names, metric_name, output_names, with_interval
 from fredholm.plots.panels import color_bar, heat_map, profile_error_panel, profile_panel, scatter_panel, symmetric_limit
-from fredholm.plots.shown import Plane, Profile, Shown, chosen_seeds, has_truth, look, plane, profiles, removed, robust_limits, scatter_points
+from fredholm.plots.shown import (
+    Plane,
+    Profile,
+    Shown,
+    chosen_seeds,
+    has_truth,
+    look,
+    plane,
+    profiles,
+    removed,
+    robust_limits,
+    scatter_points,
+)
 from fredholm.plots.style import Panel, colors, compose, finish, house_style, plain
 from fredholm.solution import Solution
 
@@ -82,7 +95,7 @@ def _heat_row(grid: Plane, shown: Shown, output: int, name: str, axes_names: lis
     truth = None if shown.truth is None else shown.truth[:, output]
     limits = robust_limits([grid.image(mean if truth is None else truth)])
 
-    def image(title: str, values, limits: tuple[float, float], error: bool, axes: Axes) -> None:
+    def image(title: str, values: np.ndarray, limits: tuple[float, float], error: bool, axes: Axes) -> None:
         color_bar(heat_map(axes, grid, values, limits, axes_names, error=error), axes, grid.image(values).compressed())
         axes.set_title(title)
 
@@ -120,7 +133,9 @@ def _title(solution: Solution, problem: Equation | None) -> str:
     about = []
     if problem is not None and has_truth(problem):
         assert problem.evaluation is not None
-        about.append(f"{metric_name(problem.evaluation.score)}: {with_interval(solution.summary(problem=problem)[problem.evaluation.score])}")
+        about.append(
+            f"{metric_name(problem.evaluation.score)}: {with_interval(solution.summary(problem=problem)[problem.evaluation.score])}"
+        )
         if removed(problem):
             about.append(f"shown with {removed(problem)}" if removed(problem) != "standardised" else "shown standardised")
     if problem is not None and problem.is_drawn:

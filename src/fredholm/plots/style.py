@@ -1,6 +1,7 @@
 """One look for all figures: fonts, colours, panels in rows, and how a figure is written."""
 
 import contextlib
+import io
 import os
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -58,7 +59,8 @@ Panel = Callable[[Axes], None]  # draws one panel
 @contextlib.contextmanager
 def house_style() -> Iterator[None]:
     """The look, for as long as a figure is being made: the caller's own settings of matplotlib come back afterwards."""
-    with matplotlib.rc_context({**matplotlib.rcParamsDefault, **SETTINGS}):
+    settings: Any = {**matplotlib.rcParamsDefault, **SETTINGS}
+    with matplotlib.rc_context(settings):
         yield
 
 
@@ -82,6 +84,14 @@ def compose(rows: Sequence[Sequence[Panel]], title: str, *, panel: tuple[float, 
             draw(figure.add_subplot(cells[column]))
     figure.suptitle(title)
     return figure
+
+
+def png(figure: Figure) -> bytes:
+    """The figure as the bytes of a PNG."""
+    buffer = io.BytesIO()
+    with house_style():
+        figure.savefig(buffer, format="png", dpi=DPI)
+    return buffer.getvalue()
 
 
 def finish(figure: Figure, path: str | os.PathLike[str] | None) -> Figure:

@@ -97,7 +97,7 @@ class Poisson(Equation):
         origin = (0.0,) * dim
         law = Law(
             center=centers or (Box((-1.0, -1.0), (1.0, 1.0)) if planar else Ball(origin, 1.0)),
-            radius=radii or (Interval(0.1, 1.5) if planar else PowerLaw(0.0, 1.0, power=dim)),
+            radius=radii or (Interval(0.1, 1.5) if planar else PowerLaw(0.0, 1.0, power=float(dim))),
         )
         if law.parts["center"].dimension != dim or law.parts["radius"].dimension != 1:
             raise ValueError(f"Poisson centers, radii: expected laws in {dim} and in 1 dimension.")

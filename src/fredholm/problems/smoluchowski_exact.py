@@ -49,7 +49,7 @@ class AbstractHalfLine(eqx.Module):
         r"""$n = e^{-\lambda |x|}\,v$, for a network or any other function v."""
         return jnp.exp(-self.decay * jnp.sum(point[:-1])) * u(point)
 
-    def mass(self, u: Any, t: float, nodes: int = 32) -> Float[Array, ""]:
+    def mass(self, u: Any, t: Any, nodes: int = 32) -> Float[Array, ""]:
         r"""$\int |x|\,n(x, t)\,dx$, which coagulation conserves: d at all times. By Gauss-Laguerre quadrature."""
         drawn = Gauss(n=nodes).nodes(self.sizes, jax.random.key(0))
         at_time = jnp.full((1,), t)

@@ -117,4 +117,5 @@ def zero_sums(program: Program, states: TrainState, equation: Equation, keys: Ke
 def initial_states(program: Program, network: AbstractNetwork, equation: Equation, keys: Keys) -> TrainState:
     """The states of all seeds, stacked; `equation` is stacked too where it is drawn per seed."""
     axes = eqx.if_array(0) if equation.is_drawn else None
-    return eqx.filter_vmap(program.init, in_axes=(None, axes, eqx.if_array(0)))(network, equation, keys)
+    # Compiled as one program: done one operation at a time this is the slowest part of a start.
+    return eqx.filter_jit(eqx.filter_vmap(program.init, in_axes=(None, axes, eqx.if_array(0))))(network, equation, keys)

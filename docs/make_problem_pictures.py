@@ -1,0 +1,117 @@
+"""The pictures of docs/problems.md: the truth of each problem. Run it from anywhere: python docs/make_problem_pictures.py"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+
+from fredholm.problems.maxwell import Maxwell
+from fredholm.problems.poisson import Poisson
+from fredholm.problems.smoluchowski import Smoluchowski
+
+FIGURES = Path(__file__).parent / "figures"
+STYLE = {"figure.dpi": 150, "font.size": 9, "axes.titlesize": 9, "axes.spines.top": False, "axes.spines.right": False}
+
+
+def at(function: Callable, *coordinates: np.ndarray) -> np.ndarray:
+    """A function of one point at every point of a grid."""
+    grids = np.broadcast_arrays(*coordinates)
+    points = jnp.asarray(np.stack([grid.ravel() for grid in grids], axis=-1), jnp.float32)
+    values = np.asarray(jax.lax.map(function, points, batch_size=4096))
+    return values.reshape(grids[0].shape + values.shape[1:])
+
+
+def square(n: int, low: float, high: float) -> tuple[np.ndarray, np.ndarray]:
+    """The cell centres of a square grid, x along the columns."""
+    axis = low + (high - low) * (np.arange(n) + 0.5) / n
+    first, second = np.meshgrid(axis, axis)
+    return first, second
+
+
+def poisson() -> plt.Figure:
+    """U and the lines of E for three charges in the plane."""
+    problem = Poisson(2)
+    x, y = square(300, -1, 1)
+    figure, axes = plt.subplots(figsize=(4.2, 3.4), layout="constrained")
+    image = axes.imshow(at(problem.exact, x, y), extent=(-1, 1, -1, 1), origin="lower", cmap="viridis", vmin=-0.8, vmax=0.1)
+    lines = at(problem.charges.field, *square(60, -1, 1))
+    axes.streamplot(
+        *(grid for grid in square(60, -1, 1)), lines[..., 0], lines[..., 1], color="white", linewidth=0.5, density=1, arrowsize=0.6
+    )
+    axes.plot(*np.asarray(problem.charges.locations).T, "o", color="tab:red", markersize=4)
+    axes.set(xlabel="$x_1$", ylabel="$x_2$", title="Poisson, d = 2: potential U and field lines", xlim=(-1, 1), ylim=(-1, 1))
+    figure.colorbar(image, label="U", extend="min")
+    return figure
+
+
+def maxwell() -> plt.Figure:
+    """A_z on the plane z = 0 with its mean removed, and the lines of B on the plane x = 0."""
+    problem = Maxwell()
+    figure, (left, right) = plt.subplots(1, 2, figsize=(8.2, 3.4), layout="constrained")
+    x, y = square(200, -1, 1)
+    potential = at(problem.exact, x, y, np.zeros_like(x))[..., 2]
+    image = left.imshow(potential - potential.mean(), extent=(-1, 1, -1, 1), origin="lower", cmap="RdBu_r", vmin=-0.33, vmax=0.33)
+    left.set(xlabel="x", ylabel="y", title="Maxwell: $A_z$ on z = 0, mean removed")
+    figure.colorbar(image, ax=left, label="$A_z$")
+    y, z = square(120, -1, 1)
+    field = at(problem.wires.field, np.zeros_like(y), y, z)
+    strength = np.linalg.norm(field, axis=-1)
+    image = right.imshow(strength, extent=(-1, 1, -1, 1), origin="lower", cmap="magma", norm=matplotlib.colors.LogNorm(0.03, 3))
+    right.streamplot(y, z, field[..., 1], field[..., 2], color="white", linewidth=0.6, density=1.2, arrowsize=0.7)
+    # The wires that cross x = 0: the current comes out of the picture (dot) along +x, goes into it (cross) along -x.
+    corners = np.asarray(problem.wires.vertices)
+    for start, end in zip(corners, np.roll(corners, -1, axis=0), strict=True):
+        if start[0] * end[0] < 0:
+            marker = "x" if end[0] < start[0] else "."
+            place = 0.5 * (start + end)
+            right.plot(place[1], place[2], "o", color="tab:cyan", markersize=9)
+            right.plot(place[1], place[2], marker, color="black", markersize=5)
+    right.set(xlabel="y", ylabel="z", title="lines of B on x = 0, and |B|", xlim=(-1, 1), ylim=(-1, 1))
+    figure.colorbar(image, ax=right, label="|B|", extend="both")
+    return figure
+
+
+def smoluchowski() -> plt.Figure:
+    """n(x, t) for one size; for two and three, n at the last time and what has changed, on a plane."""
+    figure, axes = plt.subplots(2, 2, figsize=(8.2, 6.4), layout="constrained")
+    one, two, three = (Smoluchowski(dim) for dim in (1, 2, 3))
+    x = np.linspace(0, 1, 801)
+    for t, color in zip(np.linspace(0, 1, 6), plt.get_cmap("viridis")(np.linspace(0, 0.9, 6)), strict=True):
+        axes[0, 0].plot(x, at(one.exact, x, np.full_like(x, t)), color=color, label=f"t = {t:.1f}")
+    axes[0, 0].set(xlabel="x", ylabel="n(x, t)", title="Smoluchowski, d = 1: cuts at six times", xlim=(0, 1))
+    axes[0, 0].legend(frameon=False, fontsize=7)
+    first, second = square(200, 0, 1)
+    panels = [
+        (axes[0, 1], at(one.exact, first, second), "d = 1: n(x, t)", "x", "t"),
+        (axes[1, 0], at(two.exact, first, second, np.ones_like(first)), "d = 2: n(x, t = 1)", "$x_1$", "$x_2$"),
+        (
+            axes[1, 1],
+            at(three.exact, first, second, np.full_like(first, 0.05), np.ones_like(first)),
+            "d = 3: n(x, t = 1) on $x_3$ = 0.05",
+            "$x_1$",
+            "$x_2$",
+        ),
+    ]
+    for panel, values, title, along, up in panels:
+        image = panel.imshow(values, extent=(0, 1, 0, 1), origin="lower", cmap="viridis")
+        panel.set(title=title, xlabel=along, ylabel=up)
+        figure.colorbar(image, ax=panel, label="n")
+    return figure
+
+
+def main() -> None:
+    """Draws every picture."""
+    FIGURES.mkdir(exist_ok=True)
+    with plt.rc_context(STYLE):
+        for draw in (poisson, maxwell, smoluchowski):
+            draw().savefig(FIGURES / f"problem-{draw.__name__}.png")
+
+
+if __name__ == "__main__":
+    main()

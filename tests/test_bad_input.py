@@ -1,0 +1,112 @@
+"""What a tired person types: each is refused with what was given, what is wanted and what to do."""
+
+import subprocess
+import sys
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import fredholm as fr
+
+VOLTERRA = fr.problems.Volterra()
+UNIT = fr.Interval(0.0, 1.0)
+
+
+def equation(**changes):
+    parts = {"domain": UNIT, "f": lambda u, x: u(x), "integrals": fr.Integral(UNIT, lambda u, x, t: u(t))}
+    return fr.Equation(**{**parts, **changes})
+
+
+CONSTRUCTION = {
+    "MonteCarlo n": lambda: fr.MonteCarlo(0),
+    "Even n": lambda: fr.Even(-1),
+    "tau": lambda: fr.DelayedTarget(tau=-0.1),
+    r"tau.*\[0, 1\)": lambda: fr.DelayedTarget(tau=1.0),
+    "regularization": lambda: fr.DelayedTarget(regularization=-1.0),
+    "split": lambda: fr.DelayedTarget(split=0.5),
+    "main": lambda: fr.DelayedTarget(main=0),
+    "every": lambda: fr.DelayedTarget(every=0),
+    "width": lambda: fr.MLP(width=0),
+    "Did you mean 'tanh'": lambda: fr.MLP(activation="tahn"),
+    "learning_rate": lambda: fr.Adam(-1.0),
+    "Swap the limits": lambda: fr.Interval(1.0, 0.0),
+    "is empty": lambda: fr.Integral(fr.Interval(1.0, 1.0), lambda u, x, t: u(t)),
+    "Box: got 2 lower and 3 upper": lambda: fr.Box((0, 0), (1, 1, 1)),
+    "finite": lambda: fr.Interval(0.0, float("inf")),
+    "Sphere radius": lambda: fr.Sphere((0.0, 0.0), -1.0),
+    "expected 3 and 3": lambda: fr.Circle((0.0, 0.0), 1.0),
+    "neither f nor integrals": lambda: fr.Equation(domain=UNIT),
+    "give inputs=": lambda: fr.Equation(domain=fr.Law(r=UNIT), integrals=fr.Integral(UNIT, lambda u, x, t: u(t))),
+    "Poisson dim": lambda: fr.problems.Poisson(dim=1),
+    r"Poisson charges.*\(1, 3\).*expected": lambda: fr.problems.Poisson(dim=2, charges=[[0.0, 0.0, 0.0]]),
+    "Poisson weights": lambda: fr.problems.Poisson(weights=[1.0]),
+    "unknown metric 'mes'": lambda: fr.Evaluation(UNIT, score="mes"),
+    "Tolerance": lambda: fr.Tolerance(-1.0),
+}
+
+
+@pytest.mark.parametrize("message", CONSTRUCTION)
+def test_refused_at_construction(message):
+    with pytest.raises(ValueError, match=message):
+        CONSTRUCTION[message]()
+
+
+SOLVE = {
+    "seeds: got 0": lambda: fr.solve(VOLTERRA, seeds=0),
+    "seeds: got .*different": lambda: fr.solve(VOLTERRA, seeds=[1, 1]),
+    "batch: got 0": lambda: fr.solve(VOLTERRA, batch=0),
+    "steps: got 0": lambda: fr.solve(VOLTERRA, steps=0),
+    "minutes": lambda: fr.solve(VOLTERRA, minutes=-1.0),
+    "at least 2 points": lambda: fr.solve(VOLTERRA, fr.DoubleSampling(), rule=fr.MonteCarlo(1)),
+    "even number of points": lambda: fr.solve(VOLTERRA, fr.DoubleSampling(), rule=fr.MonteCarlo(3)),
+    "always the same": lambda: fr.solve(VOLTERRA, fr.DoubleSampling(), rule=fr.Even(4)),
+    "no rotation": lambda: fr.solve(VOLTERRA, fr.Standard(), rule=fr.Even(4, fr.Rotation())),
+    "g: it returned shape": lambda: fr.solve(equation(integrals=fr.Integral(UNIT, lambda u, x, t: jnp.ones((2, 2))))),
+    "g of integral 1: it returned 2": lambda: fr.solve(equation(integrals=fr.Integral(UNIT, lambda u, x, t: jnp.ones(2)))),
+    r"u: got a point of shape \(\)": lambda: fr.solve(equation(f=lambda u, x: u(x[0]))),
+    "integral 1, at x = .*Swap": lambda: fr.solve(equation(integrals=fr.Integral(lambda x: fr.Interval(0.5, x[0]), lambda u, x, t: u(t)))),
+    "write x\\[0\\], not x": lambda: fr.solve(equation(integrals=fr.Integral(lambda x: fr.Interval(0.0, x), lambda u, x, t: u(t)))),
+    "returned .* expected a domain": lambda: fr.solve(equation(integrals=fr.Integral(lambda x: (0.0, 1.0), lambda u, x, t: u(t)))),
+    "jnp.where": lambda: fr.solve(equation(f=lambda u, x: u(x) if x[0] > 0.5 else 0.0)),
+    "instead of numpy": lambda: fr.solve(equation(f=lambda u, x: np.sin(u(x)))),
+    "not finite at x": lambda: fr.solve(equation(y=lambda x: jnp.log(-x[0]))),
+    "exact: it returned 2": lambda: fr.solve(equation(exact=lambda x: jnp.ones(2))),
+    "no integral": lambda: fr.solve(equation(integrals=()), fr.DelayedTarget()),
+    "precision": lambda: fr.solve(VOLTERRA, precision="float32 "),
+}
+
+
+@pytest.mark.parametrize("message", SOLVE)
+def test_refused_before_training(message, monkeypatch):
+    from fredholm.training import loop
+
+    monkeypatch.setattr(loop.Training, "__init__", lambda self, setup: pytest.fail("the training was started"))
+    with pytest.raises(ValueError, match=message) as caught:
+        SOLVE[message]()
+    assert not type(caught.value).__module__.startswith(("jax", "beartype"))
+
+
+def test_wrong_kinds_are_refused_without_type_checks():
+    """The suite checks types at run time; a user's program does not, and must get the library's own words."""
+    code = """
+import fredholm as fr
+for call in (
+    lambda: fr.solve("volterra"),
+    lambda: fr.solve(fr.problems.Volterra(), "standard"),
+    lambda: fr.solve(fr.problems.Volterra(), rule=8),
+    lambda: fr.solve(fr.problems.Volterra(), network=64),
+    lambda: fr.solve(fr.problems.Volterra(), optimizer=1e-3),
+    lambda: fr.solve(fr.problems.Volterra(), seeds=1.5),
+    lambda: fr.Equation(domain=(0, 1), f=lambda u, x: u(x)),
+    lambda: fr.Integral(over=(0, 1), g=lambda u, x, t: u(t)),
+    lambda: fr.DoubleSampling(pairs="both"),
+):
+    try:
+        call()
+    except ValueError as error:
+        assert "expected" in str(error) or "Known" in str(error), error
+    else:
+        raise SystemExit("nothing was refused")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

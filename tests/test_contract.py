@@ -1,0 +1,116 @@
+"""Every problem with every rule and every method: the whole table by abstract evaluation, a pairwise selection for real."""
+
+import itertools
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from table import METHODS, PROBLEMS, REFUSED, RULES
+
+import fredholm as fr
+from fredholm.networks import Field
+from fredholm.recipes import decode, encode
+
+TINY = fr.MLP(8, 1, "tanh")
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_every_method_and_rule_has_a_loss_with_a_gradient(problem, key):
+    equation = PROBLEMS[problem]
+    u = Field(TINY.build(equation.inputs, equation.outputs, key), {}, equation.inputs, equation.outputs)
+    for method, rule in itertools.product(METHODS, RULES):
+        rules = [integral.rule or RULES[rule] for integral in equation.integrals]
+        if (method, rule) in REFUSED:
+            with pytest.raises(ValueError, match="DoubleSampling"):
+                METHODS[method].check(equation, rules)
+            continue
+        METHODS[method].check(equation, rules)
+        state = METHODS[method].init(u)
+        compute = eqx.filter_value_and_grad(METHODS[method].loss, has_aux=True)
+        (loss, info), gradient = eqx.filter_eval_shape(compute, u, state, equation, rules, 3, key)
+        assert loss.shape == ()
+        assert all(part.shape == () for part in info.values())
+        assert jax.tree.structure(eqx.filter(gradient, eqx.is_array_like)) is not None
+
+
+# Each problem once, each method at least once, each rule at least once.
+PAIRWISE = [
+    ("volterra", "monte-carlo-1", "delayed"),
+    ("volterra", "even-shift", "double-split"),
+    ("poisson-2", "even-fixed-shift", "standard"),
+    ("poisson-5", "monte-carlo-4", "double-all"),
+    ("poisson-drawn", "monte-carlo-4", "delayed-on-f"),
+    ("poisson-boundary", "even", "delayed-hard"),
+    ("poisson-2", "monte-carlo-1", "delayed-detached"),
+]
+
+
+def test_the_selection_covers_the_table():
+    problems, rules, methods = ({row[index] for row in PAIRWISE} for index in range(3))
+    assert (problems, rules, methods) == (set(PROBLEMS), set(RULES), set(METHODS))
+
+
+@pytest.mark.parametrize(("problem", "rule", "method"), PAIRWISE)
+def test_a_chunk_trains_and_the_run_can_be_saved_loaded_scored_and_drawn(problem, rule, method, tmp_path):
+    equation = PROBLEMS[problem]
+    solution = fr.solve(equation, METHODS[method], rule=RULES[rule], network=TINY, steps=4, seeds=2, batch=4, progress=False)
+    assert np.isfinite(solution.history["loss"]).all()
+    assert {"integration_variance", "excess_variance", "drift", "error"} <= set(solution.history)
+    loaded = fr.load(solution.save(tmp_path / "run"))
+    scores = loaded.evaluate()
+    assert {"mse", "relative_l2", equation.evaluation.score} <= set(scores)
+    assert all(np.isfinite(values).all() and len(values) == 2 for values in scores.values())
+    assert loaded.plot(tmp_path / "picture.png") is not None
+    assert (tmp_path / "picture.png").stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_the_exact_solution_has_no_residual(problem, key):
+    """With a rule that is exact enough, the truth put into the equation leaves nothing."""
+    with jax.enable_x64(True):
+        equation = PROBLEMS[problem]
+        key = jax.random.key(1)
+        converged = converged_rule(equation)
+
+        class Truth(eqx.Module):
+            def __call__(self, x):
+                return equation.exact(x)
+
+        u = Field(Truth(), {}, equation.inputs, equation.outputs)
+
+        def residual(key):
+            x = equation.domain.sample(key)
+            rules = [integral.rule or converged for integral in equation.integrals]
+            inside = fr.methods.base.estimate(equation, u, x, fr.methods.base.draw(equation, rules, x, key))
+            return jnp.sum(jnp.abs(equation.left(u, x) + equation.sign * inside)), nearest_charge(equation, x)
+
+        residuals, distances = jax.vmap(residual)(jax.random.split(key, 40))
+        far = np.asarray(distances) > 0.2  # a charge near the surface makes the integrand peaked, and any rule slow
+        assert far.sum() >= 10
+        assert np.asarray(residuals)[far].max() < 1e-3
+
+
+def converged_rule(equation):
+    surfaces = equation.inputs - 1 if isinstance(equation, fr.problems.Poisson) else 1
+    return fr.Even({1: 400, 4: 14}[surfaces])
+
+
+def nearest_charge(equation, x):
+    """The relative distance of the surface from the nearest charge."""
+    if not isinstance(equation, fr.problems.Poisson):
+        return jnp.asarray(1.0)
+    charges = equation.y.__self__.locations
+    return jnp.min(jnp.abs(jnp.linalg.norm(charges - x.center[None, :], axis=-1) / x.radius - 1.0))
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_a_problem_can_be_made_again_from_its_recipe(problem):
+    data = encode(PROBLEMS[problem])
+    assert encode(decode(data)) == data
+
+
+@pytest.mark.parametrize("noun", [*RULES.values(), *METHODS.values(), TINY, fr.Adam(1e-2, fr.Cosine(0.1))], ids=repr)
+def test_a_noun_can_be_made_again_from_its_recipe(noun):
+    assert decode(encode(noun)) == noun

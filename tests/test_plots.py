@@ -1,0 +1,204 @@
+"""Pictures: every kind of solution has one, with the panels it should have and nothing that does not apply."""
+
+import jax.numpy as jnp
+import matplotlib
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import fredholm as fr
+from fredholm.plots.comparison import plot_comparison, plot_variance
+from fredholm.plots.curves import seed_curve
+from fredholm.plots.shown import look, plane, profiles, robust_limits
+from fredholm.plots.solution import plot_solution
+from fredholm.plots.style import colors, plain
+from fredholm.solution import Solution
+from fredholm.status import SeedStatus, Status
+
+TINY = {"network": fr.MLP(4, 1), "steps": 6, "batch": 4, "seeds": 2, "record_every": 2, "progress": False}
+
+
+def decay(exact: bool = True, **keywords) -> fr.Equation:
+    """u' = −u with a trivial integral; m copies of it for m outputs."""
+    m = keywords.get("outputs", 1)
+    return fr.Equation(
+        fr.Interval(0.0, 1.0),
+        f=lambda u, x: fr.derivative(u, x) + (u.rate if keywords.get("unknowns") else 1.0) * u(x),
+        integrals=fr.Integral(fr.Interval(0.0, 1.0), lambda u, x, t: 0.0 * u(t)),
+        conditions=fr.Condition(fr.Point(0.0), lambda x: jnp.ones(m) if m > 1 else 1.0),
+        exact=(lambda x: jnp.exp(-x[0]) * (jnp.arange(m) + 1.0 if m > 1 else 1.0)) if exact else None,
+        **keywords,
+    )
+
+
+def in_box(dimension: int, exact: bool = True) -> fr.Equation:
+    """u(x) = sum of x, with an integral that vanishes."""
+    box = fr.Box((0.0,) * dimension, (1.0,) * dimension)
+    return fr.Equation(
+        box, f=lambda u, x: u(x), integrals=fr.Integral(box, lambda u, x, t: 0.0 * u(t)), y=jnp.sum, exact=jnp.sum if exact else None
+    )
+
+
+PROBLEMS = {  # the problem, and the number of axes of its picture without colour bars
+    "1-D": (decay(), 4),
+    "1-D without truth": (decay(exact=False), 2),
+    "1-D, two outputs": (decay(outputs=2), 6),
+    "1-D, learned scalar": (decay(unknowns={"rate": 0.5}), 5),
+    "2-D": (fr.problems.Poisson(2), 5),
+    "2-D without truth": (in_box(2, exact=False), 3),
+    "3-D": (in_box(3), 6),
+    "3-D without truth": (in_box(3, exact=False), 4),
+    "5-D, radial": (fr.problems.Poisson(5), 4),
+}
+
+
+@pytest.fixture(scope="module")
+def solved() -> dict[str, Solution]:
+    return {name: fr.solve(problem, fr.Standard(), rule=fr.MonteCarlo(2), label=name, **TINY) for name, (problem, _) in PROBLEMS.items()}
+
+
+@pytest.fixture(scope="module")
+def compared() -> dict[str, Solution]:
+    cases = {"standard": fr.Standard(), "double sampling": fr.DoubleSampling(), "delayed target": fr.DelayedTarget()}
+    return fr.compare(decay(), cases, rule=fr.MonteCarlo(2), **TINY)
+
+
+def with_failure(solution: Solution, failed: list[int]) -> Solution:
+    """The same solution, in which some seeds turned non-finite after their first record."""
+    status = [SeedStatus(Status.NONFINITE, 3) if index in failed else entry for index, entry in enumerate(solution.status)]
+    history = solution.history.copy(deep=True)
+    for name in history:
+        history[name][failed, 1:] = np.nan
+    return Solution(solution.problem, solution.settings, status, history, solution._u, solution._target, solution._arrays)
+
+
+def panels(figure: Figure) -> list:
+    return [axes for axes in figure.axes if axes.get_label() != "<colorbar>"]
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_every_kind_of_solution_has_its_panels(name, solved, tmp_path):
+    figure = plot_solution(solved[name], tmp_path / "picture.png")
+    assert len(panels(figure)) == PROBLEMS[name][1]
+    assert all(axes.has_data() for axes in panels(figure))
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+    assert [file.name for file in tmp_path.iterdir()] == ["picture.png"]
+
+
+def test_truth_and_prediction_share_one_colour_scale(solved):
+    images = [axes.images[0] for axes in panels(plot_solution(solved["2-D"])) if axes.images]
+    truth, prediction, error = (image.get_clim() for image in images)
+    assert truth == prediction
+    assert error[0] == -error[1]
+
+
+def test_what_the_metric_cannot_see_is_removed(solved):
+    """The shown difference has the score that the metric gives, here without mean and linear part."""
+    solution = solved["2-D"]
+    assert solution.problem is not None
+    assert solution.problem.evaluation is not None
+    points = np.asarray(solution.problem.evaluation.points(), float)
+    shown = look(solution, solution.problem, points)
+    assert shown.truth is not None
+    scores = np.mean((shown.members - shown.truth)[..., 0] ** 2, axis=1)
+    np.testing.assert_allclose(scores, solution.evaluate()["mse_linear_free"], rtol=0.02)
+    assert "linear part removed" in plot_solution(solution).get_suptitle()
+
+
+def test_a_domain_that_is_no_box_is_masked():
+    disc = fr.Equation(fr.Ball((0.0, 0.0), 1.0), f=lambda u, x: u(x), exact=lambda x: x[0])
+    assert plane(disc).inside.mean() == pytest.approx(np.pi / 4, abs=0.05)
+    assert plane(in_box(2)).inside.all()
+
+
+def test_profiles_are_lines_of_the_domain():
+    (line,) = profiles(decay())
+    assert (line.abscissa[0], line.abscissa[-1]) == (0.0, 1.0)
+    (radial,) = profiles(fr.problems.Poisson(5))
+    np.testing.assert_allclose(np.linalg.norm(radial.points, axis=1), np.repeat(radial.abscissa, radial.width), rtol=1e-6)
+    assert len(profiles(in_box(3))) == 3
+
+
+@pytest.mark.parametrize("failed", [[1], [0, 1]])
+def test_a_failed_seed_is_left_out_of_the_mean_and_named(failed, solved):
+    solution = with_failure(solved["1-D"], failed)
+    assert f"{len(failed)} of 2 seeds failed" in plot_solution(solution).get_suptitle()
+    curve = seed_curve(solution, "loss")
+    assert curve is not None
+    assert list(curve.failed) == failed
+    if failed == [1]:
+        np.testing.assert_array_equal(curve.mean, solution.history.loss.to_numpy()[0])
+
+
+def test_without_a_problem_or_a_record_the_picture_shows_what_there_is(solved):
+    known = solved["1-D"]
+    unknown = Solution(None, known.settings, known.status, known.history, known._u, known._target, known._arrays)
+    assert len(panels(plot_solution(unknown))) == 2
+    assert len(panels(plot_solution(unknown, problem=known.problem))) == 4
+    empty = Solution(None, known.settings, known.status, known.history.isel(step=slice(0, 0)), known._u, known._target, known._arrays)
+    assert "nothing was recorded" in panels(plot_solution(empty))[0].texts[0].get_text()
+
+
+def test_a_comparison_in_one_dimension_has_a_line_for_each_method(compared, tmp_path):
+    figure = plot_comparison(compared, tmp_path / "comparison.png")
+    solution, error = panels(figure)
+    assert len(solution.lines) == len(compared) + 1  # and the truth
+    assert len(solution.collections) == len(error.collections) == len(compared)  # bands
+    assert (tmp_path / "comparison.png").stat().st_size > 10_000
+
+
+def test_a_comparison_in_two_dimensions_has_one_scale(solved):
+    figure = plot_comparison({"a": solved["2-D"], "b": solved["2-D"]})
+    images = [axes.images[0] for axes in panels(figure) if axes.images]
+    assert len(images) == 5
+    assert len({image.get_clim() for image in images}) == 2  # values, errors
+    assert len(panels(plot_comparison({"a": solved["2-D without truth"]}))) == 2
+
+
+@pytest.mark.parametrize("name", ["1-D without truth", "1-D, two outputs", "3-D", "5-D, radial"])
+def test_other_comparisons(name, solved):
+    figure = plot_comparison({"a": solved[name], "b": solved[name]})
+    assert all(axes.has_data() for axes in panels(figure))
+
+
+def test_a_comparison_refuses_what_cannot_be_compared(solved):
+    with pytest.raises(ValueError, match="different problems"):
+        plot_comparison({"a": solved["1-D"], "b": solved["2-D"]})
+    with pytest.raises(ValueError, match="expected 0 to 1"):
+        plot_comparison({"a": solved["1-D, two outputs"]}, output=2)
+    with pytest.raises(ValueError, match="got none"):
+        plot_comparison({})
+
+
+def test_loss_against_variance_has_a_panel_for_each_method(solved, tmp_path):
+    six = {f"method {index}": solved["2-D"] for index in range(6)}
+    figure = plot_variance(six, tmp_path / "variance.png")
+    assert len(panels(figure)) == 6
+    assert all(len(axes.lines) == 2 for axes in panels(figure))  # the loss, the excess variance
+
+
+def test_colours_are_those_of_the_family_and_differ():
+    names = ["Standard, N=1", "standard, N=100", "double sampling", "delayed target", "mine", "_other", "$x$", "another"]
+    assert colors(names)["delayed target"] == colors(["delayed target"])["delayed target"]
+    assert len(set(colors(names).values())) == len(names)
+    assert len(colors(map(str, range(30)))) == 30
+
+
+def test_labels_of_a_user_are_shown_as_they_are(solved):
+    odd = ["$x$ \\frac", "_hidden", "a very long name " * 8]
+    figure = plot_comparison({name: solved["2-D"] for name in odd})
+    figure.savefig("/dev/null", format="png")
+    assert plain("_hidden").strip() == "_hidden"
+
+
+def test_limits_ignore_a_singularity_but_not_a_constant():
+    values = np.append(np.linspace(0, 1, 1000), 1e6)
+    assert robust_limits([values])[1] < 1.1
+    low, high = robust_limits([np.full(10, 3.0)])
+    assert low < 3.0 < high
+
+
+def test_no_global_state_is_touched(solved):
+    before = dict(matplotlib.rcParams)
+    plot_solution(solved["1-D"])
+    assert dict(matplotlib.rcParams) == before
