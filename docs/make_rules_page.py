@@ -26,14 +26,17 @@ ROUNDING = 1e-14  # below, the numbers only show rounding
 
 
 def smooth(t):
+    """No end of derivatives, and no peak."""
     return jnp.exp(-jnp.sum(t) / math.sqrt(t.shape[0]))
 
 
 def peaked(t):
+    """A narrow bump: at d = 10 it fills a millionth of the cube."""
     return jnp.exp(-0.5 * jnp.sum((t - 0.3) ** 2) / WIDTH**2)
 
 
 def discontinuous(t):
+    """A jump across a plane askew to all axes."""
     return jnp.where(jnp.sum(t) < 0.5 * t.shape[0] + 0.1 * math.sqrt(t.shape[0]), 1.0, 0.0)
 
 
@@ -143,6 +146,7 @@ def table(measured) -> str:
 
 
 def pick(measured, name: str, d: int, index: int) -> tuple[int, float]:
+    """The largest count within the table's budget, and its error."""
     rows = [(count, errors[index]) for count, errors in measured[name, d] if count <= TABLE_BUDGET]
     return max(rows, key=lambda row: row[0]) if rows else (0, math.inf)
 

@@ -7,11 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from table import METHODS, PROBLEMS, REFUSED, RULES
 
 import fredholm as fr
 from fredholm.networks import Field
 from fredholm.recipes import decode, encode
+from table import METHODS, PROBLEMS, REFUSED, RULES
 
 TINY = fr.MLP(8, 1, "tanh")
 

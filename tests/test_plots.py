@@ -1,21 +1,28 @@
 """Pictures: every kind of solution has one, with the panels it should have and nothing that does not apply."""
 
+import equinox as eqx
+import jax
 import jax.numpy as jnp
 import matplotlib
 import numpy as np
 import pytest
+import xarray as xr
 from matplotlib.figure import Figure
 
 import fredholm as fr
+from fredholm.methods import AbstractMethod
+from fredholm.networks import Field
 from fredholm.plots.comparison import plot_comparison, plot_variance
 from fredholm.plots.curves import seed_curve
 from fredholm.plots.shown import look, plane, profiles, robust_limits
 from fredholm.plots.solution import plot_solution
-from fredholm.plots.style import colors, plain
+from fredholm.plots.style import colors, plain, png
+from fredholm.problems.evaluation import RadialGrid
+from fredholm.recipes import encode
 from fredholm.solution import Solution
 from fredholm.status import SeedStatus, Status
 
-TINY = {"network": fr.MLP(4, 1), "steps": 6, "batch": 4, "seeds": 2, "record_every": 2, "progress": False}
+STANDARD = fr.Standard()
 
 
 def decay(exact: bool = True, **keywords) -> fr.Equation:
@@ -48,19 +55,54 @@ PROBLEMS = {  # the problem, and the number of axes of its picture without colou
     "2-D without truth": (in_box(2, exact=False), 3),
     "3-D": (in_box(3), 6),
     "3-D without truth": (in_box(3, exact=False), 4),
-    "5-D, radial": (fr.problems.Poisson(5), 4),
+    "2-D, drawn for each seed": (fr.problems.Poisson(2, charges=fr.Box((-1.0, -1.0), (1.0, 1.0))), 5),
+    "5-D, radial": (fr.problems.Poisson(5, evaluation=RadialGrid(fr.Ball((0.0,) * 5), 20, 20, 500)), 4),
 }
+
+
+def made(problem: fr.Equation, label: str, method: AbstractMethod = STANDARD, n: int = 2) -> Solution:
+    """A solution as `solve` returns it, with untrained networks and invented records: nothing to compile."""
+    seeds, steps = 2, np.arange(2, 22, 2)
+    unknowns = dict(problem.unknowns)
+
+    def field(key, scale):
+        network = fr.MLP(4, 1).build(problem.inputs, problem.outputs, key)
+        return Field(network, {name: value * scale for name, value in unknowns.items()}, problem.inputs, problem.outputs)
+
+    u = eqx.filter_vmap(field)(jax.random.split(jax.random.key(0), seeds), jnp.array([1.0, 2.0]))
+    noise = np.exp(np.random.default_rng(0).normal(size=(seeds, len(steps))))
+    names = ["loss", "residual", "conditions", "integration_variance", "excess_variance", "drift"]
+    names += ["target_variance"] if isinstance(method, fr.DelayedTarget) else []
+    names += ["error"] if problem.exact is not None else []
+    records = {name: noise / (1 + index) for index, name in enumerate(names + [f"unknown_{name}" for name in unknowns])}
+    if isinstance(method, fr.DoubleSampling):
+        records["loss"] = noise - 1.0  # it has values on both sides of 0
+    history = xr.Dataset({name: (("seed", "step"), values) for name, values in records.items()}, {"seed": [0, 1], "step": steps})
+    nouns = {"problem": problem, "method": method, "rule": fr.MonteCarlo(n), "network": fr.MLP(4, 1), "optimizer": fr.Adam()}
+    settings = {name: encode(noun) for name, noun in nouns.items()}
+    settings |= {"label": label, "steps": 20, "batch": 4, "seeds": [0, 1], "record_every": 2, "precision": "float32", "stop": None}
+    settings |= {
+        "inputs": problem.inputs,
+        "outputs": problem.outputs,
+        "unknowns": list(unknowns),
+        "done": 20,
+        "seconds": 1.5,
+        "origin": None,
+    }
+    settings["environment"] = {"python": "3.11", "packages": {"fredholm": "0.1.0", "jax": "0.10"}, "devices": ["cpu"], "commit": None}
+    return Solution(problem, settings, [SeedStatus(Status.FINISHED, 20)] * seeds, history, u, u, {})
 
 
 @pytest.fixture(scope="module")
 def solved() -> dict[str, Solution]:
-    return {name: fr.solve(problem, fr.Standard(), rule=fr.MonteCarlo(2), label=name, **TINY) for name, (problem, _) in PROBLEMS.items()}
+    return {name: made(problem, name) for name, (problem, _) in PROBLEMS.items()}
 
 
 @pytest.fixture(scope="module")
 def compared() -> dict[str, Solution]:
-    cases = {"standard": fr.Standard(), "double sampling": fr.DoubleSampling(), "delayed target": fr.DelayedTarget()}
-    return fr.compare(decay(), cases, rule=fr.MonteCarlo(2), **TINY)
+    methods = {"standard": fr.Standard(), "double sampling": fr.DoubleSampling(), "delayed target": fr.DelayedTarget()}
+    problem = decay()
+    return {name: made(problem, name, method) for name, method in methods.items()}
 
 
 def with_failure(solution: Solution, failed: list[int]) -> Solution:
@@ -114,7 +156,7 @@ def test_a_domain_that_is_no_box_is_masked():
 def test_profiles_are_lines_of_the_domain():
     (line,) = profiles(decay())
     assert (line.abscissa[0], line.abscissa[-1]) == (0.0, 1.0)
-    (radial,) = profiles(fr.problems.Poisson(5))
+    (radial,) = profiles(PROBLEMS["5-D, radial"][0])
     np.testing.assert_allclose(np.linalg.norm(radial.points, axis=1), np.repeat(radial.abscissa, radial.width), rtol=1e-6)
     assert len(profiles(in_box(3))) == 3
 
@@ -177,6 +219,12 @@ def test_loss_against_variance_has_a_panel_for_each_method(solved, tmp_path):
     assert all(len(axes.lines) == 2 for axes in panels(figure))  # the loss, the excess variance
 
 
+def test_a_loss_on_both_sides_of_zero_is_shown_whole(compared):
+    figure = plot_variance(compared)
+    assert {axes.get_yscale() for axes in panels(figure)} == {"symlog"}
+    assert {axes.get_yscale() for axes in panels(plot_variance({"standard": compared["standard"]}))} == {"log"}
+
+
 def test_colours_are_those_of_the_family_and_differ():
     names = ["Standard, N=1", "standard, N=100", "double sampling", "delayed target", "mine", "_other", "$x$", "another"]
     assert colors(names)["delayed target"] == colors(["delayed target"])["delayed target"]
@@ -186,8 +234,8 @@ def test_colours_are_those_of_the_family_and_differ():
 
 def test_labels_of_a_user_are_shown_as_they_are(solved):
     odd = ["$x$ \\frac", "_hidden", "a very long name " * 8]
-    figure = plot_comparison({name: solved["2-D"] for name in odd})
-    figure.savefig("/dev/null", format="png")
+    figure = plot_comparison(dict.fromkeys(odd, solved["2-D"]))
+    assert png(figure)
     assert plain("_hidden").strip() == "_hidden"
 
 

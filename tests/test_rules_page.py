@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import pytest
 
 import fredholm as fr
+from fredholm.rules import Leja, Smolyak
 
 PAGE = Path(__file__).parent.parent / "docs" / "rules.md"
 
@@ -32,7 +33,7 @@ def test_every_picture_of_the_page_exists():
 def test_a_plot_shows_every_node(domain, tmp_path):
     from fredholm.plots.rules import plot_rules
 
-    rules = {"sparse": fr.Smolyak(fr.Leja(1), 4), "random": fr.MonteCarlo(9)}
+    rules = {"sparse": Smolyak(Leja(1), 4), "random": fr.MonteCarlo(9)}
     figure = plot_rules(rules, domain, tmp_path / "rules.png")
     assert (tmp_path / "rules.png").stat().st_size > 1000
     for axes, rule in zip(figure.axes, rules.values(), strict=True):

@@ -120,7 +120,16 @@ def test_a_seed_that_turns_non_finite_is_a_status_and_the_others_go_on():
     # The loss is ascended: seeds that start near 1.1 go over it and turn NaN, the others do not get there.
     equation = fr.Equation(domain=fr.Interval(0.0, 1.0), f=lambda u, x: jnp.where(u(x) > 1.1, jnp.nan, u(x)))
     solution = fr.solve(
-        equation, fr.Standard(), network=level, optimizer=optax.sgd(-1e-2), steps=60, seeds=8, batch=4, record_every=10, throw=False, progress=False
+        equation,
+        fr.Standard(),
+        network=level,
+        optimizer=optax.sgd(-1e-2),
+        steps=60,
+        seeds=8,
+        batch=4,
+        record_every=10,
+        throw=False,
+        progress=False,
     )
     failed = [entry for entry in solution.status if entry.status is fr.Status.NONFINITE]
     assert 0 < len(failed) < 8
@@ -137,8 +146,16 @@ def test_a_seed_that_turns_non_finite_is_a_status_and_the_others_go_on():
 
 def test_a_loss_that_explodes_is_a_divergence():
     solution = fr.solve(
-        VOLTERRA, fr.Standard(), optimizer=optax.sgd(-0.3), network=lambda key: Line(jax.random.normal(key, (2,))), steps=400, seeds=2, batch=8,
-        record_every=5, throw=False, progress=False,
+        VOLTERRA,
+        fr.Standard(),
+        optimizer=optax.sgd(-0.3),
+        network=lambda key: Line(jax.random.normal(key, (2,))),
+        steps=400,
+        seeds=2,
+        batch=8,
+        record_every=5,
+        throw=False,
+        progress=False,
     )
     assert {entry.status for entry in solution.status} == {fr.Status.DIVERGED}
     assert "every seed failed" in str(solution)
@@ -178,7 +195,9 @@ def test_learned_scalars_are_found():
         conditions=fr.Condition(at=fr.Interval(0.0, 1.0), value=lambda x: jnp.exp(2 * x[0])),
         unknowns={"kappa": 1.0},
     )
-    solution = fr.solve(equation, fr.Standard(), steps=1500, seeds=2, network=fr.MLP(16, 2, "tanh"), optimizer=fr.Adam(1e-2), batch=64, progress=False)
+    solution = fr.solve(
+        equation, fr.Standard(), steps=1500, seeds=2, network=fr.MLP(16, 2, "tanh"), optimizer=fr.Adam(1e-2), batch=64, progress=False
+    )
     assert np.allclose(solution.unknowns["kappa"], 2.0, atol=0.05)
     assert solution.summary()["kappa"][0] == pytest.approx(2.0, abs=0.05)
     assert "unknown_kappa" in solution.history

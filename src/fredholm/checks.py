@@ -7,11 +7,12 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.core import Tracer
 
 
 def is_concrete(*values: Any) -> bool:
     """True when none of the values is being traced, so that its number can be looked at."""
-    return not any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(values))
+    return not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(values))
 
 
 def positive_integer(name: str, value: Any, *, least: int = 1) -> int:

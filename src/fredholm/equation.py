@@ -23,9 +23,7 @@ class Integral(eqx.Module):
     rule: AbstractRule | None  # overrides the solver's rule for this integral
     at: Callable[..., Any] | None  # at(x, t): the network's input that belongs to the node t, where that is not t itself
 
-    def __init__(
-        self, over: Any, g: Callable[..., Any], rule: AbstractRule | None = None, *, at: Callable[..., Any] | None = None
-    ):
+    def __init__(self, over: Any, g: Callable[..., Any], rule: AbstractRule | None = None, *, at: Callable[..., Any] | None = None):
         if not isinstance(over, AbstractDomain) and not callable(over):
             raise ValueError(f"Integral over: got {over!r}; expected a domain, or a function of x that returns one.")
         if not callable(g):
@@ -148,7 +146,7 @@ class Equation(eqx.Module):
         self.inputs = domain.dimension if inputs is None else positive_integer("Equation inputs", inputs)
         self.outputs = positive_integer("Equation outputs", outputs)
         self.unknowns = {name: real(f"Equation unknowns[{name!r}]", value) for name, value in (unknowns or {}).items()}
-        self.evaluation = evaluation or (None if isinstance(domain, Law) else Evaluation(domain))
+        self.evaluation = evaluation or (None if isinstance(domain, Law) else Evaluation(at=domain))
         self.defaults = defaults or Defaults()
 
     @property

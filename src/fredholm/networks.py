@@ -50,7 +50,7 @@ class Given(AbstractNetwork):
     source: Callable[..., Any]
 
     def build(self, inputs: int, outputs: int, key: Key[Array, ""]) -> Any:
-        network = self.source if isinstance(self.source, eqx.Module) else self.source(key)
+        network: Any = self.source if isinstance(self.source, eqx.Module) else self.source(key)
         shape = eqx.filter_eval_shape(network, jax.ShapeDtypeStruct((inputs,), float))
         if shape.shape != (outputs,) and not (outputs == 1 and shape.shape == ()):
             raise ValueError(

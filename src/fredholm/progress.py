@@ -71,5 +71,7 @@ def show_progress(label: str, start: int, steps: int, *, shown: bool | None) -> 
         yield Lines(label, steps, console)
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[last]}"))
-    with Progress(*columns, TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), console=console, speed_estimate_period=60) as bar:
+    with Progress(
+        *columns, TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), console=console, speed_estimate_period=60
+    ) as bar:
         yield Bar(bar, bar.add_task(label, total=steps, completed=start, last=""))

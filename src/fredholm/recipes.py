@@ -28,7 +28,7 @@ PROBLEMS: Mapping[str, type[Equation]] = {
 }
 
 
-class NotRebuildable(ValueError):
+class NotRebuildableError(ValueError):
     """The recorded thing was the user's own, and is not in the file."""
 
 
@@ -54,7 +54,7 @@ def encode(value: Any) -> Any:
 
 
 def decode(data: Any) -> Any:
-    """The thing that `encode` recorded, or `NotRebuildable`."""
+    """The thing that `encode` recorded, or `NotRebuildableError`."""
     if data is None or isinstance(data, (bool, int, float, str)):
         return data
     if isinstance(data, list):
@@ -68,9 +68,9 @@ def decode(data: Any) -> Any:
     if "noun" in data and data["noun"] in NOUNS:
         noun = NOUNS[data["noun"]]
         if set(data["fields"]) != set(noun.__dataclass_fields__):
-            raise NotRebuildable(f"{data['noun']}: its recorded settings are those of another version of fredholm.")
+            raise NotRebuildableError(f"{data['noun']}: its recorded settings are those of another version of fredholm.")
         made = object.__new__(noun)
         for name, item in data["fields"].items():
             object.__setattr__(made, name, decode(item))
         return made
-    raise NotRebuildable(f"it was made in Python and is not in the file: {data.get('opaque') or data}")
+    raise NotRebuildableError(f"it was made in Python and is not in the file: {data.get('opaque') or data}")

@@ -24,7 +24,7 @@ from fredholm.plots.names import metric_name, number
 from fredholm.plots.shown import comparable
 from fredholm.plots.solution import plot_solution
 from fredholm.plots.style import colors, png
-from fredholm.recipes import NotRebuildable, decode
+from fredholm.recipes import NotRebuildableError, decode
 from fredholm.solution import Solution
 from fredholm.storage import write_atomically
 
@@ -90,7 +90,7 @@ def points_per_step(solution: Solution) -> int | None:
     problem = solution.problem
     try:
         method, rule = decode(solution.settings["method"]), decode(solution.settings["rule"])
-    except NotRebuildable:
+    except NotRebuildableError:
         return None
     if problem is None:
         return None

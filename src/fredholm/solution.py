@@ -13,10 +13,10 @@ import numpy as np
 import xarray as xr
 from jaxtyping import Array, Float
 
-from fredholm.equation import Equation, as_vector
+from fredholm.equation import Equation
 from fredholm.keys import Keys
 from fredholm.networks import AbstractNetwork, Field, Given
-from fredholm.recipes import NotRebuildable, decode
+from fredholm.recipes import NotRebuildableError, decode
 from fredholm.statistics import bootstrap_interval
 from fredholm.status import SeedStatus, Status
 from fredholm.storage import Arrays, RunFolder, unflatten
@@ -226,7 +226,7 @@ def _predict_stacked(u: Field, points: Float[Array, "n d"]) -> Float[Array, "s n
 
 
 def load(path: str | os.PathLike[str], network: Any = None, problem: Equation | None = None) -> Solution:
-    """A run from its folder. It predicts by itself where the network is one of ours; give `network=` or `problem=` where they were your own.
+    """A run from its folder. It predicts by itself where the network is ours; give `network=` or `problem=` where they were your own.
 
     Nothing that the folder holds is imported or executed.
     """
@@ -250,7 +250,7 @@ def load(path: str | os.PathLike[str], network: Any = None, problem: Equation | 
 def _decoded(data: Any) -> Any:
     try:
         return decode(data)
-    except NotRebuildable:
+    except NotRebuildableError:
         return None
 
 
@@ -259,7 +259,9 @@ def _network_recipe(network: Any, settings: dict[str, Any]) -> AbstractNetwork:
         return network if isinstance(network, AbstractNetwork) else Given(network)
     recipe = _decoded(settings["network"])
     if recipe is None:
-        raise ValueError("this run's network was your own and is not in its folder: give load(path, network=...), the same module or function.")
+        raise ValueError(
+            "this run's network was your own and is not in its folder: give load(path, network=...), the same module or function."
+        )
     return recipe
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import jax
-import numpy as np
 import optax
 
 from fredholm.checks import positive_integer
@@ -16,13 +15,13 @@ from fredholm.methods import AbstractMethod
 from fredholm.networks import AbstractNetwork
 from fredholm.optimizers import AbstractOptimizer
 from fredholm.progress import show_progress
-from fredholm.recipes import NotRebuildable, decode
+from fredholm.recipes import NotRebuildableError, decode
 from fredholm.rules import AbstractRule
-from fredholm.solution import Solution, load
+from fredholm.solution import Solution
 from fredholm.status import Interrupted, SolveError, Status
 from fredholm.storage import FORMAT, RunFolder, environment
 from fredholm.training.loop import Training, describe_failures, run
-from fredholm.training.setup import Setup, prepare, time_budget
+from fredholm.training.setup import prepare, time_budget
 from fredholm.training.stopping import AbstractStop
 
 logger = logging.getLogger("fredholm")
@@ -118,7 +117,9 @@ def resume(
     arrays, done = folder.read_checkpoint()
     total = settings["steps"] if steps is None else positive_integer("steps", steps)
     if total < done:
-        raise ValueError(f"steps: the run has done {done} already; expected a total of at least that. Give resume(path, steps={done + 1000}).")
+        raise ValueError(
+            f"steps: the run has done {done} already; expected a total of at least that. Give resume(path, steps={done + 1000})."
+        )
     given = {"problem": problem, "method": method, "rule": rule, "network": network, "optimizer": optimizer}
     parts = {name: _part(name, settings[name], value) for name, value in given.items()}
     if settings["stop"] is not None and stop is None:
@@ -133,7 +134,11 @@ def resume(
 
 
 def compare(
-    problem: Equation, methods: Mapping[str, AbstractMethod | Mapping[str, Any]], *, out: str | os.PathLike[str] | None = None, **keywords: Any
+    problem: Equation,
+    methods: Mapping[str, AbstractMethod | Mapping[str, Any]],
+    *,
+    out: str | os.PathLike[str] | None = None,
+    **keywords: Any,
 ) -> dict[str, Solution]:
     """Solves one equation with several methods and the same seeds, and returns the solutions by name.
 
@@ -198,11 +203,9 @@ def _part(name: str, recorded: Any, given: Any) -> Any:
         return given
     try:
         return decode(recorded)
-    except NotRebuildable as error:
+    except NotRebuildableError as error:
         raise ValueError(f"{name}: {error} Give resume(path, {name}=...), the same as at the start.") from None
 
 
 def _file_name(name: str) -> str:
     return "".join(letter if letter.isalnum() or letter in "-_.=" else "-" for letter in name).strip("-.") or "run"
-
-

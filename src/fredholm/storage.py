@@ -36,7 +36,9 @@ class RunFolder:
         """A new folder; a folder that holds anything is refused."""
         folder = cls(path)
         if folder.path.exists() and (not folder.path.is_dir() or any(folder.path.iterdir())):
-            raise ValueError(f"out: {folder.path} exists and is not empty. Choose another name, or continue it with fredholm resume {folder.path}.")
+            raise ValueError(
+                f"out: {folder.path} exists and is not empty. Choose another name, or continue it with fredholm resume {folder.path}."
+            )
         try:
             folder.path.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=folder.path):

@@ -58,7 +58,9 @@ def _shapes(equation: Equation, u: Field, x: Any, rules: Sequence[AbstractRule],
             nodes = rule.nodes(integral.measure(x), key)
             return integral.integrand(u, x, jax.tree.map(lambda leaf: leaf[0], nodes.points))
 
-        shapes[f"g of integral {number + 1}"] = _traced(f"g of integral {number + 1}", lambda value=value: jax.eval_shape(value, x)).shape[0]
+        shapes[f"g of integral {number + 1}"] = _traced(f"g of integral {number + 1}", lambda value=value: jax.eval_shape(value, x)).shape[
+            0
+        ]
     for number, condition in enumerate(equation.conditions):
         point = condition.at.sample(key)
         _traced(f"condition {number + 1}", lambda c=condition, p=point: jax.eval_shape(lambda p: c.error(u, p), p))
@@ -78,7 +80,9 @@ def _check_finite(equation: Equation, u: Field, stacked: Any, rules: Sequence[Ab
         for index in np.flatnonzero(~np.asarray(finite)):
             what = "f or y" if number == 0 else f"g of integral {number}"
             x = jax.tree.map(lambda leaf, index=int(index): leaf[index], stacked)
-            raise ValueError(f"{what} is not finite at x = {_show(x)} with a fresh network. Is there a division by 0, a log of 0, a singularity?")
+            raise ValueError(
+                f"{what} is not finite at x = {_show(x)} with a fresh network. Is there a division by 0, a log of 0, a singularity?"
+            )
 
 
 def _traced(name: str, compute: Any) -> Any:
@@ -86,7 +90,9 @@ def _traced(name: str, compute: Any) -> Any:
     try:
         return compute()
     except (jax.errors.TracerBoolConversionError, jax.errors.TracerIntegerConversionError) as error:
-        raise ValueError(f"{name}: it branches in Python (if, while, and, or) on a value that is only known later. Use jnp.where.") from error
+        raise ValueError(
+            f"{name}: it branches in Python (if, while, and, or) on a value that is only known later. Use jnp.where."
+        ) from error
     except jax.errors.TracerArrayConversionError as error:
         raise ValueError(f"{name}: it calls numpy on a value that is only known later. Use jax.numpy (jnp) instead of numpy.") from error
     except jax.errors.ConcretizationTypeError as error:

@@ -4,7 +4,8 @@ import dataclasses
 import inspect
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from fredholm.checks import nearest, positive_integer
 from fredholm.cli import values
@@ -18,6 +19,7 @@ from fredholm.rules import AbstractRule
 from fredholm.training.setup import GENERAL_METHOD, GENERAL_NETWORK, GENERAL_OPTIMIZER, GENERAL_RULE
 from fredholm.training.stopping import Tolerance
 
+PRECISIONS = ("float32", "float64")
 METHOD_OPTIONS: Sequence[str] = list(dict.fromkeys(name for noun in METHODS.values() for name in fields(noun)))
 
 
@@ -61,7 +63,22 @@ def method_of(problem: Equation, name: str | None, options: Namespace, *, among:
         if option not in own and option not in others:
             owners = ", ".join(kebab(noun.__name__) for noun in METHODS.values() if option in fields(noun))
             raise ValueError(f"--{kebab(option)}: {kebab(type(start).__name__)} has no such option; it belongs to {owners}.")
-    return dataclasses.replace(start, **{option: values.value(text) for option, text in given.items() if option in own})
+    return dataclasses.replace(start, **{option: _fitting(start, option, text) for option, text in given.items() if option in own})
+
+
+def _fitting(method: AbstractMethod, field: str, text: str) -> Any:
+    """The text as a value of the field's type; what is wrong in other ways than its type, the method says itself."""
+    kind = get_type_hints(type(method))[field]
+    kinds = get_args(kind) if isinstance(kind, UnionType) else (kind,)
+    found = values.value(text)
+    for choice in kinds:
+        if get_origin(choice) is Literal and found not in get_args(choice):
+            raise nearest(f"--{kebab(field)}", text, get_args(choice))
+    if float in kinds and isinstance(found, int):
+        return float(found)
+    if (isinstance(found, (str, bool, list, dict)) and get_origin(kind) is not Literal) or (found is None and NoneType not in kinds):
+        raise ValueError(f"--{kebab(field)}: got {text!r}; expected a number.")
+    return found
 
 
 def rule_of(problem: Equation, options: Namespace) -> AbstractRule | None:
@@ -125,6 +142,8 @@ def optimizer_of(problem: Equation, options: Namespace) -> Any:
 
 def keywords_of(problem: Equation, options: Namespace) -> dict[str, Any]:
     """Every keyword of `solve` that does not depend on the method."""
+    if options.precision not in PRECISIONS:
+        raise nearest("precision", options.precision, PRECISIONS)
     return {
         "rule": rule_of(problem, options),
         "network": network_of(problem, options),

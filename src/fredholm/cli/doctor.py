@@ -18,6 +18,7 @@ from fredholm.training.stopping import AbstractStop
 
 PACKAGES = ("fredholm", "jax", "jaxlib", "equinox", "optax", "numpy", "scipy", "xarray", "matplotlib", "plotly")
 ROOM = 1 << 30  # less free disk than this is a warning: a run of many seeds and its checkpoints may not fit
+STEPS = 1000  # of the self-test
 WANTED_ERROR = 0.2  # the relative error below which the self-test has learned something; it starts near 1
 
 
@@ -61,16 +62,15 @@ def _disk() -> bool:
 def _self_test() -> bool:
     print(f"{'self-test':<10} Volterra, delayed targets, one sample for each point ...", end="", flush=True)
     clock, begin = Clock([]), time.perf_counter()
+    limits = {"steps": STEPS, "record_every": STEPS // 10, "minutes": 2, "stop": clock, "progress": False, "throw": False}
     try:
-        solution = fr.solve(
-            fr.problems.Volterra(), steps=1000, batch=100, seeds=2, record_every=100, minutes=1 / 6, stop=clock, progress=False, throw=False
-        )
+        solution = fr.solve(fr.problems.Volterra(), batch=100, seeds=2, **limits)
         error = float(np.mean(solution.evaluate()["relative_l2"]))
     except Exception as failure:  # whatever it is, it is what the person who asks a doctor wants to hear
         print(f" failed\n{'':<10} {type(failure).__name__}: {failure}")
         return False
     print(f" {time.perf_counter() - begin:.1f} s")
-    steps = 100 * (len(clock.times) - 1)
+    steps = STEPS // 10 * (len(clock.times) - 1)
     rate = steps / (clock.times[-1] - clock.times[0]) if steps else solution.steps / solution.seconds
     well = bool(solution.good.all()) and error < WANTED_ERROR
     verdict = "well" if well else f"expected an error below {WANTED_ERROR}"

@@ -14,7 +14,7 @@ from fredholm.cli.files import is_file, split
 from fredholm.cli.folders import training_in
 from fredholm.cli.training import COMPARISON, compared, finish, place_in, start
 from fredholm.equation import Equation
-from fredholm.recipes import NotRebuildable, decode
+from fredholm.recipes import NotRebuildableError, decode
 from fredholm.status import Status
 from fredholm.storage import RunFolder
 from fredholm.training.setup import GENERAL_STEPS
@@ -83,7 +83,7 @@ def own_part(problem: Equation | None, settings: Mapping[str, Any], name: str) -
     """The user's own network, or another part that a folder cannot hold, from the defaults of the user's equation; else None."""
     try:
         decode(settings[name])
-    except NotRebuildable:
+    except NotRebuildableError:
         return None if problem is None else getattr(problem.defaults, name)
     return None
 
@@ -98,7 +98,7 @@ def _source(folder: Path, settings: Mapping[str, Any], given: str | None) -> str
         return str(recorded)
     try:
         decode(settings["problem"])
-    except NotRebuildable:
+    except NotRebuildableError:
         raise ValueError(f"{folder}: its equation was made in Python and is not in the folder; give --problem file.py:name.") from None
     return None
 

@@ -1,6 +1,6 @@
 """Points, products, and laws of named parts: domains made from domains."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -75,6 +75,10 @@ class Record:
 
     def __init__(self, **parts: Any):
         self.__dict__.update(parts)
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[str, ...]]:
         return tuple(self.__dict__.values()), tuple(self.__dict__)

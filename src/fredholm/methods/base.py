@@ -32,9 +32,7 @@ class AbstractMethod(eqx.Module):
         return None
 
     @abstractmethod
-    def residual_loss(
-        self, u: Field, state: Any, equation: Equation, rules: Sequence[AbstractRule], x: Any, key: Key[Array, ""]
-    ) -> Info:
+    def residual_loss(self, u: Field, state: Any, equation: Equation, rules: Sequence[AbstractRule], x: Any, key: Key[Array, ""]) -> Info:
         """The parts of the loss at one x; what is trained on is their sum."""
 
     def update(self, u: Field, state: Any, step: Array) -> Any:

@@ -78,9 +78,7 @@ class DelayedTarget(AbstractMethod):
     def target(self, u: Field, state: Field) -> Field:
         return state
 
-    def residual_loss(
-        self, u: Field, state: Field, equation: Equation, rules: Sequence[AbstractRule], x: Any, key: Key[Array, ""]
-    ) -> Info:
+    def residual_loss(self, u: Field, state: Field, equation: Equation, rules: Sequence[AbstractRule], x: Any, key: Key[Array, ""]) -> Info:
         # No gradient flows through the target: it is an argument of its own, and `solve` differentiates with respect to u alone.
         target, share, left = state, self.share(equation), equation.left(u, x)
         if share == 0.0:

@@ -44,9 +44,7 @@ class DoubleSampling(AbstractMethod):
             if isinstance(rule, MonteCarlo) and self.pairs == "split" and rule.n % 2:
                 raise ValueError(f"DoubleSampling(pairs='split'): got MonteCarlo({rule.n}); expected an even number of points.")
 
-    def residual_loss(
-        self, u: Field, state: Any, equation: Equation, rules: Sequence[AbstractRule], x: Any, key: Key[Array, ""]
-    ) -> Info:
+    def residual_loss(self, u: Field, state: Any, equation: Equation, rules: Sequence[AbstractRule], x: Any, key: Key[Array, ""]) -> Info:
         if self.pairs == "all" and all(isinstance(rule, MonteCarlo) for rule in rules):
             return {"residual": self._all_pairs(u, equation, draw(equation, rules, x, key), x)}
         halves = [MonteCarlo(rule.n // 2) if isinstance(rule, MonteCarlo) else rule for rule in rules]

@@ -22,8 +22,6 @@ class Standard(AbstractMethod):
     deterministic approach: no variance, but the error of the rule (Saleh et al., ICML 2024, equations 14 and 16).
     """
 
-    def residual_loss(
-        self, u: Field, state: Any, equation: Equation, rules: Sequence[AbstractRule], x: Any, key: Key[Array, ""]
-    ) -> Info:
+    def residual_loss(self, u: Field, state: Any, equation: Equation, rules: Sequence[AbstractRule], x: Any, key: Key[Array, ""]) -> Info:
         residual = equation.left(u, x) + equation.sign * estimate(equation, u, x, draw(equation, rules, x, key))
         return {"residual": jnp.sum(residual**2)}

@@ -39,7 +39,7 @@ def charts(solutions: Mapping[str, Solution], metric: str) -> list[Chart]:
     loss = "What the optimiser sees, averaged between two records."
     if any(curve is not None and (curve.mean <= 0).any() for curve in (seed_curve(solution, "loss") for solution in solutions.values())):
         loss += " A logarithmic scale leaves out values that are not positive."
-    bias = "Excess: of the estimated integral, by which the standard loss is biased. Target: that of the target. Integration: of one sample."
+    bias = "Excess: of the estimated integral, by which the standard loss is biased. Target: that of the target. Integration: of a sample."
     apart = "Root mean square difference between the network and its delayed target."
     made = [
         _chart(solutions, "error", "Error", f"Against the exact solution: {metric}.", {"error": "error"}),

@@ -31,7 +31,7 @@ class Charges(eqx.Module):
     weights: Float[Array, "c"]  # q
 
     def potential(self, x: Float[Array, "d"]) -> Float[Array, ""]:
-        r"""$U(x) = \sum_i q_i\,\frac{1}{2\pi}\ln|x-\mu_i|$ in the plane, $\sum_i q_i\,\frac{|x-\mu_i|^{2-d}}{(2-d)\,|S^{d-1}|}$ elsewhere."""
+        r"""$U(x) = \sum_i \frac{q_i}{2\pi}\ln|x-\mu_i|$ in the plane, $\sum_i q_i\,\frac{|x-\mu_i|^{2-d}}{(2-d)\,|S^{d-1}|}$ elsewhere."""
         d = x.shape[0]
         distance = jnp.maximum(jnp.linalg.norm(x[None, :] - self.locations, axis=-1), 1e-12)
         each = jnp.log(distance) if d == 2 else distance ** (2 - d) / (2 - d)
@@ -114,7 +114,7 @@ class Poisson(Equation):
         )
 
     def recipe(self) -> dict[str, Any]:
-        law = self.domain.parts
+        law = self.domain.parts if isinstance(self.domain, Law) else {}
         fixed = {} if isinstance(self.charges, AbstractDomain) else {"weights": self.charges.weights}
         return {
             "dim": self.inputs,
@@ -163,8 +163,9 @@ def _fixed_charges(dim: int, locations: Any, weights: Any) -> Charges:
 def _evaluation(dim: int, law: Law) -> AbstractEvaluation:
     if dim == 2:
         plane = Box((-1.0, -1.0), (1.0, 1.0))
-        return Evaluation(plane, 5000, "mse_linear_free", ("mse", "relative_l2", "mse_mean_free", "mse_linear_free", "mse_normalized"))
-    return RadialGrid(InsideBalls(law.parts["center"], law.parts["radius"]))
+        metrics = ("mse", "relative_l2", "mse_mean_free", "mse_linear_free", "mse_normalized")
+        return Evaluation(at=plane, n=5000, score="mse_linear_free", metrics=metrics)
+    return RadialGrid(at=InsideBalls(law.parts["center"], law.parts["radius"]))
 
 
 def _defaults(dim: int) -> Defaults:

@@ -31,7 +31,9 @@ def integration_variances(equation: Equation, u: Field, key: Key[Array, ""]) -> 
         x = equation.domain.sample(key)
         return [
             jnp.sum(jnp.var(NODES * weighted_integrand(integral, u, x, nodes), axis=0, ddof=1))
-            for integral, nodes in zip(equation.integrals, draw(equation, [MonteCarlo(NODES)] * len(equation.integrals), x, key), strict=True)
+            for integral, nodes in zip(
+                equation.integrals, draw(equation, [MonteCarlo(NODES)] * len(equation.integrals), x, key), strict=True
+            )
         ]
 
     return [jnp.mean(values) for values in jax.vmap(at_one_point)(jax.random.split(key, POINTS))]

@@ -73,9 +73,9 @@ def prepare(
     if not isinstance(problem, Equation):
         raise ValueError(f"solve: got {problem!r} as the problem; expected an Equation, for instance fr.problems.Volterra().")
     defaults = problem.defaults
-    method = _kind("method", method or defaults.method or GENERAL_METHOD, AbstractMethod, "fr.DelayedTarget()")
-    rule = _kind("rule", rule or defaults.rule or GENERAL_RULE, AbstractRule, "fr.MonteCarlo(8)")
-    steps = positive_integer("steps", steps or defaults.steps or GENERAL_STEPS) if steps != 0 else positive_integer("steps", 0)
+    chosen_method: AbstractMethod = _kind("method", method or defaults.method or GENERAL_METHOD, AbstractMethod, "fr.DelayedTarget()")
+    chosen_rule: AbstractRule = _kind("rule", rule or defaults.rule or GENERAL_RULE, AbstractRule, "fr.MonteCarlo(8)")
+    steps = positive_integer("steps", defaults.steps or GENERAL_STEPS) if steps is None else positive_integer("steps", steps)
     batch = positive_integer("batch", defaults.batch or GENERAL_BATCH) if batch is None else positive_integer("batch", batch)
     if precision not in ("float32", "float64"):
         raise ValueError(f"precision: got {precision!r}; expected 'float32' or 'float64'.")
@@ -83,8 +83,8 @@ def prepare(
         _kind("stop", stop, AbstractStop, "fr.Tolerance(1e-3)")
     setup = Setup(
         problem,
-        method,
-        rule,
+        chosen_method,
+        chosen_rule,
         _network(network if network is not None else defaults.network or GENERAL_NETWORK),
         _optimizer(optimizer if optimizer is not None else defaults.optimizer or GENERAL_OPTIMIZER),
         steps,
@@ -96,7 +96,7 @@ def prepare(
     )
     with jax.enable_x64(precision == "float64"):
         check_equation(problem, setup.rules, setup.network)
-        method.check(problem, setup.rules)
+        chosen_method.check(problem, setup.rules)
     return setup
 
 
