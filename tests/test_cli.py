@@ -242,7 +242,7 @@ WRONG = [
     ("solve volterra --randomize shfit --rule even --n 2", "Did you mean 'shift'"),
     ("solve volterra --activation tahn", "Did you mean 'tanh'"),
     ("solve volterra --schedule cosin", "Did you mean 'cosine'"),
-    ("solve volterra --precision float16", "Did you mean 'float32'"),
+    ("solve volterra --precision float16", "Did you mean 'float"),
     ("solve volterra --seeds 0", "seeds: got 0"),
     ("solve volterra --seeds 4 volterra", "PROBLEM comes before"),
     ("solve volterra --steps 0", "--steps: got 0"),
@@ -320,15 +320,14 @@ def run(finished_run):
 
 
 def test_solve_makes_a_run_with_pictures_and_a_page(capsys):
-    assert main(["solve", "volterra", *TINY, "--out", "made/run", "--tau", "0.5", "--precision", "float64"]) == 0
+    assert main(["solve", "volterra", *TINY, "--out", "made/run"]) == 0
     out, error = capsys.readouterr()
     assert "relative_l2" in out
     assert "made/run/report.html" in out
     assert "step 30/30" in error
     assert {"run.json", "history.nc", "solution.png", "report.html"} <= {path.name for path in Path("made/run").iterdir()}
     settings = run_settings("made/run")
-    assert settings["method"]["fields"]["tau"] == 0.5
-    assert settings["precision"] == "float64"
+    assert settings["network"]["fields"]["width"] == 4
     assert settings["origin"]["command"][:3] == ["fredholm", "solve", "volterra"]
 
 
@@ -344,10 +343,10 @@ def test_resume_goes_on_to_a_total_or_by_so_many_more(run, no_pages, capsys):
     assert run_settings("run")["done"] == 45
 
 
-def test_report_makes_the_page_again(run, capsys):
+def test_report_makes_the_page_again(run, no_pages, capsys):
     assert main(["report", "run"]) == 0
     assert "run/report.html" in capsys.readouterr().out
-    assert {"solution.png", "report.html"} <= {path.name for path in run.iterdir()}
+    assert (run / "report.html").is_file()
 
 
 def test_predict_writes_what_the_solution_says(run, capsys):
@@ -392,7 +391,7 @@ def test_own_equation_is_imported_by_resume_and_never_by_report(monkeypatch, cap
     assert (here / "mark").exists()
 
 
-def test_compare_has_a_run_for_each_method_and_resume_completes_it(capsys):
+def test_compare_has_a_run_for_each_method_and_resume_completes_it(capsys, request):
     assert main(["compare", "volterra", "--methods", "standard", "delayed-target", "--tau", "0.5", "--n", "2", *TINY, "--out", "both"]) == 0
     out = capsys.readouterr().out
     assert "95 % interval" in out
@@ -404,6 +403,7 @@ def test_compare_has_a_run_for_each_method_and_resume_completes_it(capsys):
     reference = RunFolder("both/delayed-target").read_checkpoint()[0]
 
     shutil.rmtree("both/delayed-target")
+    request.getfixturevalue("no_pages")
     finished = Path("both/standard/run.json").stat().st_mtime_ns
     assert main(["resume", "both"]) == 0
     assert Path("both/standard/run.json").stat().st_mtime_ns == finished

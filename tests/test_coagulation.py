@@ -113,6 +113,7 @@ def test_cache_is_used_and_told_apart(monkeypatch):
     COARSE.solve(Coagulation(1, lambda x, y: CutOffKernel(1.24)(x, y)))
     COARSE.solve(Coagulation(1, initial=lambda x: 3.0 - x[0] ** 2))
     COARSE.solve(Coagulation(1, CutOffKernel(cut=1.1400001)))
+    assert len(list(cache_directory().glob("*.npz"))) == 4
 
 
 @pytest.mark.parametrize("damage", [lambda content: content[: len(content) // 2], lambda content: b"", lambda content: b"no zip" * 100])

@@ -62,7 +62,7 @@ def _disk() -> bool:
 def _self_test() -> bool:
     print(f"{'self-test':<10} Volterra, delayed targets, one sample for each point ...", end="", flush=True)
     clock, begin = Clock([]), time.perf_counter()
-    limits = {"steps": STEPS, "record_every": STEPS // 10, "minutes": 2, "stop": clock, "progress": False, "throw": False}
+    limits = {"steps": STEPS, "record_every": STEPS // 10, "minutes": 2.0, "stop": clock, "progress": False, "throw": False}
     try:
         solution = fr.solve(fr.problems.Volterra(), batch=100, seeds=2, **limits)
         error = float(np.mean(solution.evaluate()["relative_l2"]))

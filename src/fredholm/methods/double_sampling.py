@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Literal
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
@@ -33,7 +34,14 @@ class DoubleSampling(AbstractMethod):
     def check(self, equation: Equation, rules: Sequence[AbstractRule]) -> None:
         if not rules:
             raise ValueError("DoubleSampling: the equation has no integral to sample; use Standard().")
-        for rule in rules:
+        x = equation.domain.sample(jax.random.key(0))
+        for integral, rule in zip(equation.integrals, rules, strict=True):
+            if rule.has_negative_weights(integral.measure(x)):
+                raise ValueError(
+                    f"DoubleSampling: got {rule!r}, which has negative weights (sum |w| = {rule.absolute_weight(integral.measure(x)):.3g}): "
+                    "the noise of each of the two residuals is magnified by that factor, and that of their product by its square. "
+                    "Use MonteCarlo(n) or QuasiMonteCarlo(n, randomize=Shift())."
+                )
             if not rule.is_random:
                 raise ValueError(
                     f"DoubleSampling: got {rule!r}, whose nodes are always the same, so two draws are not independent. "

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter
 
 from fredholm.equation import Equation
 from fredholm.plots.curves import Curve, draw_curve, error_panel, log_scale, seed_curve
@@ -163,11 +162,12 @@ def _heat_maps(solutions: Mapping[str, Solution], problem: Equation, output: int
     shown = {name: look(solution, problem, grid.points) for name, solution in solutions.items()}
     means = {name: item.mean[:, output] for name, item in shown.items()}
     truth = next((item.truth[:, output] for item in shown.values() if item.truth is not None), None)
-    per_row = min(len(solutions), PER_ROW)
-    groups, kinds = math.ceil(len(solutions) / per_row), 1 if truth is None else 2
+    groups, kinds = math.ceil(len(solutions) / PER_ROW), 1 if truth is None else 2
+    per_row = math.ceil(len(solutions) / groups)
     large = 0 if truth is None else 2
-    figure = new_figure(1.95 * (per_row + large) + 1.3, 2.15 * groups * kinds + 2.9 + 0.5)
-    parts: Any = figure.subfigures(2, 1, height_ratios=[2.15 * groups * kinds + 0.5, 2.9])
+    upper_height, lower_height = 2.15 * groups * kinds + 0.5, max(2.9, 0.9 + 0.42 * len(solutions))
+    figure = new_figure(1.95 * (per_row + large) + 1.3, upper_height + lower_height)
+    parts: Any = figure.subfigures(2, 1, height_ratios=[upper_height, lower_height])
     above, below = parts
     cells = above.add_gridspec(groups * kinds, per_row + large)
     limits = robust_limits([grid.image(truth)] if truth is not None else [grid.image(mean) for mean in means.values()])
@@ -196,9 +196,11 @@ def _heat_maps(solutions: Mapping[str, Solution], problem: Equation, output: int
         axes.set(xlabel="", ylabel="", xticks=[], yticks=[])
     assert image is not None
     seen = [*means.values()] if truth is None else [truth, *means.values()]
-    color_bar(image, upper, [grid.image(values).compressed() for values in seen], label=symbol, fraction=0.06, aspect=14)
+    # The bars stand beside the first row of methods; all rows have their scales.
+    size: Any = {"fraction": 0.06, "aspect": 14}
+    color_bar(image, upper[:per_row], [grid.image(values).compressed() for values in seen], label=symbol, **size)
     if bad is not None:
-        color_bar(bad, lower, [grid.image(values).compressed() for values in errors.values()], label="error", fraction=0.06, aspect=14)
+        color_bar(bad, lower[:per_row], [grid.image(values).compressed() for values in errors.values()], label="error", **size)
     _lower_row(below, solutions, problem, palette)
     return figure
 
@@ -215,6 +217,8 @@ def _lower_row(figure: Any, solutions: Mapping[str, Solution], problem: Equation
     score = problem.evaluation.score
     for index, (name, solution) in enumerate(solutions.items()):
         mean, low, high = solution.summary(problem=problem)[score]
+        if not mean > 0:  # a logarithmic axis has no place for it
+            continue
         if low == low:
             right.plot([max(low, 1e-3 * mean), high], [index, index], color=palette[name], linewidth=4, alpha=0.35, solid_capstyle="butt")
         right.plot([mean], [index], "o", color=palette[name], markersize=6)
@@ -224,7 +228,6 @@ def _lower_row(figure: Any, solutions: Mapping[str, Solution], problem: Equation
         label.set_color(palette[name])
     right.set_ylim(len(solutions) - 0.5, -0.7)
     right.set_xscale("log")
-    right.xaxis.set_minor_formatter(NullFormatter())
     right.margins(x=0.25)
     right.grid(axis="y", visible=False)
     right.set_xlabel(metric_name(score))

@@ -30,7 +30,8 @@ def profile_panel(axes: Axes, profile: Profile, shown: Mapping[str, Shown], pale
         line = profile.spread(truth)[..., output].mean(axis=-1)
         axes.plot(profile.abscissa, line, color=TRUTH, linestyle=(0, (4, 2.5)), linewidth=1.3, label="exact")
         seen.append(line)
-    low, high = robust_limits(seen)
+    limits = [robust_limits([values]) for values in seen]
+    low, high = min(low for low, _ in limits), max(high for _, high in limits)
     margin = 0.06 * (high - low)
     axes.set_ylim(low - margin, high + margin)
     axes.set_xlabel(profile.label)

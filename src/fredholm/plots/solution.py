@@ -1,6 +1,7 @@
 """The picture of one solution: beside the truth, its error, its training."""
 
 import os
+import textwrap
 from functools import partial
 
 import numpy as np
@@ -145,4 +146,4 @@ def _title(solution: Solution, problem: Equation | None) -> str:
         about.append(f"{failed} of {len(solution.seeds)} seeds failed")
     if solution.settings["outputs"] > MOST_OUTPUTS:
         about.append(f"the first {MOST_OUTPUTS} of {solution.settings['outputs']} outputs")
-    return "\n".join([*lines, "; ".join(about)] if about else lines)
+    return "\n".join([*lines, *textwrap.wrap("; ".join(about), 80)])
