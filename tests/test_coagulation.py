@@ -107,9 +107,9 @@ def test_cache_is_used_and_told_apart(monkeypatch):
     problem = Coagulation(1)
     first = COARSE.solve(problem)
     assert len(list(cache_directory().glob("*.npz"))) == 1
-    monkeypatch.setattr(Collocation, "values", lambda self, problem: pytest.fail("computed again"))
-    assert jnp.array_equal(first.values, COARSE.solve(Coagulation(1)).values)
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr(Collocation, "values", lambda self, problem: pytest.fail("computed again"))
+        assert jnp.array_equal(first.values, COARSE.solve(Coagulation(1)).values)
     COARSE.solve(Coagulation(1, lambda x, y: CutOffKernel(1.24)(x, y)))
     COARSE.solve(Coagulation(1, initial=lambda x: 3.0 - x[0] ** 2))
     COARSE.solve(Coagulation(1, CutOffKernel(cut=1.1400001)))

@@ -99,8 +99,8 @@ def test_without_a_truth_and_for_different_problems(tmp_path):
     runs = {name: made(PROBLEMS[name][0], name) for name in ("1-D without truth", "3-D without truth")}
     text = write_report(runs, tmp_path / "new" / "page.html").read_text(encoding="utf-8")
     assert list(rows(text)) == list(runs)
-    assert "chart-loss" in text
-    assert "chart-error" not in text
+    assert "chart-0-loss" in text
+    assert "chart-0-error" not in text
 
 
 def test_charts_hold_the_curves_and_only_numbers(compared):

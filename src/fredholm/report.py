@@ -4,7 +4,7 @@ import base64
 import datetime
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -51,31 +51,53 @@ def results(solutions: Mapping[str, Solution]) -> list[Row]:
     return [_row(name, solution) for name, solution in solutions.items()]
 
 
+class Section(NamedTuple):
+    """A part of a page: the runs of one problem that are compared."""
+
+    title: str
+    solutions: Mapping[str, Solution]
+
+
 def write_report(solutions: Mapping[str, Solution], path: str | os.PathLike[str], title: str | None = None) -> Path:
     """Writes the page for one run or for several that are compared, and returns its path."""
     if not solutions:
         raise ValueError("write_report: got no solutions; expected a mapping from names to solutions, as compare returns.")
-    path = Path(path)
-    rows = results(solutions)
-    interactive = charts(solutions, _metric_words(solutions))
     title = title or (next(iter(solutions)) if len(solutions) == 1 else f"{_problem_name(solutions)}: {len(solutions)} methods")
+    return write_page([Section("", solutions)], path, title)
+
+
+def write_page(sections: Sequence[Section], path: str | os.PathLike[str], title: str) -> Path:
+    """Writes one page of several sections, each with its results, curves, pictures and settings, and returns its path."""
+    path = Path(path)
+    drawn = [charts(section.solutions, _metric_words(section.solutions)) for section in sections]
+    bodies = [
+        _section(section, number, interactive, path) for number, (section, interactive) in enumerate(zip(sections, drawn, strict=True))
+    ]
+    data = [{**chart._asdict(), "name": f"{number}-{chart.name}"} for number, interactive in enumerate(drawn) for chart in interactive]
     page = Template(files("fredholm").joinpath("report_page.html").read_text(encoding="utf-8")).substitute(
-        title=escape(title),
-        subtitle=_subtitle(solutions),
-        failures=_failures(rows),
-        results=_results_table(rows, colors(solutions)),
-        results_note=_results_note(solutions),
-        curves=_curves(interactive),
-        pictures=_pictures(solutions),
-        settings=_settings_table(solutions),
-        versions=_versions_table(solutions),
-        usage=_usage(solutions, path),
-        plotly=get_plotlyjs(),
-        charts=safe_json([chart._asdict() for chart in interactive]),
+        title=escape(title), subtitle=_subtitle(sections), sections="".join(bodies), plotly=get_plotlyjs(), charts=safe_json(data)
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, lambda file: file.write(page.encode()))
     return path
+
+
+def _section(section: Section, number: int, interactive: list[Chart], path: Path) -> str:
+    solutions, rows = section.solutions, results(section.solutions)
+    heading = f'<h1 class="section">{escape(section.title)}</h1>' if section.title else ""
+    return f"""{heading}{_failures(rows)}
+<h2>Results</h2>
+<div class="wide">{_results_table(rows, colors(solutions))}</div>
+<p class="soft">{_results_note(solutions)}</p>
+{_curves(interactive, number)}
+<h2>Pictures</h2>
+{_pictures(solutions)}
+<h2>Settings</h2>
+<div class="wide">{_settings_table(solutions)}</div>
+<h2>Versions</h2>
+<div class="wide">{_versions_table(solutions)}</div>
+<h2>Continue or load</h2>
+{_usage(solutions, path)}"""
 
 
 def safe_json(data: Any) -> str:
@@ -149,12 +171,13 @@ def _words(name: str) -> str:
     return metric_name(name).replace("$L^2$", "L²")
 
 
-def _subtitle(solutions: Mapping[str, Solution]) -> str:
-    seeds = sorted({len(solution.seeds) for solution in solutions.values()})
+def _subtitle(sections: Sequence[Section]) -> str:
+    seeds = sorted({len(solution.seeds) for section in sections for solution in section.solutions.values()})
     count = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
     noun = "seed" if seeds == [1] else "seeds"
+    names = ", ".join(dict.fromkeys(_problem_name(section.solutions) for section in sections))
     date = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
-    return escape(f"{_problem_name(solutions)}, {count} {noun} each. Written by fredholm on {date}.")
+    return escape(f"{names}; {count} {noun} each. Written by fredholm on {date}.")
 
 
 def _failures(rows: Iterable[Row]) -> str:
@@ -209,7 +232,7 @@ def _results_note(solutions: Mapping[str, Solution]) -> str:
     return escape(text)
 
 
-def _curves(interactive: list[Chart]) -> str:
+def _curves(interactive: list[Chart], section: int) -> str:
     if not interactive:
         return ""
     blocks = []
@@ -220,7 +243,7 @@ def _curves(interactive: list[Chart]) -> str:
         quantities = _buttons("what is shown", shown) if shown else ""
         blocks.append(
             f'<section class="chart"><header><h3>{escape(chart.title)}</h3>{quantities}{scales}</header>'
-            f'<p class="soft">{escape(chart.about)}</p><div class="plot" id="chart-{chart.name}"></div></section>'
+            f'<p class="soft">{escape(chart.about)}</p><div class="plot" id="chart-{section}-{chart.name}"></div></section>'
         )
     about = "Mean over seeds; the band is their range. Drag to zoom, double-click to go back, click a method in a legend to hide it."
     return f'<h2>Training</h2><p class="soft">{about}</p><div class="charts">{"".join(blocks)}</div>'

@@ -22,6 +22,9 @@ from fredholm.status import SeedStatus, Status
 from fredholm.storage import Arrays, RunFolder, unflatten
 
 
+BLOCK = 20_000  # points that are predicted at once
+
+
 class Solution:
     """The solution of an equation: one network for each seed.
 
@@ -46,6 +49,7 @@ class Solution:
     ):
         self.problem, self.settings, self.status, self.history = problem, settings, tuple(status), history
         self._u, self._target = u, target  # stacked over the seeds
+        self._scores: dict[str, np.ndarray] | None = None  # what evaluate() found, since tables and pictures ask for it again
         self._arrays = arrays  # the whole training state by path, so that a saved solution can be continued
 
     @property
@@ -94,23 +98,31 @@ class Solution:
             points = jnp.asarray(points, float)
             if points.ndim != 2 or points.shape[1] != u.inputs:
                 raise ValueError(f"points: got shape {points.shape}; expected (n, {u.inputs}), one point in each row.")
-            return np.asarray(_predict_stacked(u, points))
+            # In blocks, since a grid of evaluation can be larger than what the devices hold for all seeds at once.
+            blocks = [_predict_stacked(u, points[start : start + BLOCK]) for start in range(0, len(points), BLOCK)]
+            return np.concatenate([np.asarray(block) for block in blocks] or [np.asarray(_predict_stacked(u, points))], axis=1)
 
     def evaluate(self, points: Any = None, *, problem: Equation | None = None) -> dict[str, np.ndarray]:
         """The error of each seed against the exact solution: `mse`, `relative_l2` and where they apply `mse_mean_free`,
         `mse_linear_free`, `mse_normalized`, each an array over the seeds; at the problem's own evaluation points unless given."""
-        problem = self._problem(problem)
+        if points is None and problem is None and self._scores is not None:
+            return self._scores
+        own_points, problem = points is None and problem is None, self._problem(problem)
         if problem.evaluation is None:
             raise ValueError("evaluate: the problem says nothing of where to evaluate; give Equation(evaluation=fr.Evaluation(...)).")
         evaluation = problem.evaluation
         with self._precision():
             points = evaluation.points() if points is None else jnp.asarray(points, float)
             predictions = jnp.asarray(self.members(points)).reshape(len(self.seeds), len(points), problem.outputs)
+            shared = None if problem.is_drawn else problem.truth(points)
             rows = []
             for index, seed in enumerate(self.seeds):
-                own = problem.realize(Keys.of(seed).problem) if problem.is_drawn else problem
-                rows.append(evaluation(predictions[index], own.truth(points), points))
-        return {name: np.array([float(row[name]) for row in rows]) for name in rows[0]}
+                truth = problem.realize(Keys.of(seed).problem).truth(points) if shared is None else shared
+                rows.append(evaluation(predictions[index], truth, points))
+        scores = {name: np.array([float(row[name]) for row in rows]) for name in rows[0]}
+        if own_points:
+            self._scores = scores
+        return scores
 
     def summary(self, *, problem: Equation | None = None) -> dict[str, tuple[float, float, float]]:
         """The mean over the seeds that ended well, with its 95 % bootstrap interval, of every metric and learned scalar."""

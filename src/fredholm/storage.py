@@ -9,6 +9,7 @@ import os
 import platform
 import subprocess
 import tempfile
+import uuid
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from importlib import metadata
@@ -125,16 +126,16 @@ class RunFolder:
 
 def write_atomically(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
     """Writes to a temporary file beside `path`, then renames: a reader sees the old content or the new, never a part."""
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with open(temporary, "xb") as file:
             write(file)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(name, path)
+        os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(OSError):
-            os.unlink(name)
+            os.unlink(temporary)
         raise
 
 

@@ -1,5 +1,7 @@
 """A domain with its nodes moved to where they matter: the same measure by other base variables."""
 
+from typing import Any
+
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
@@ -16,7 +18,7 @@ class Warped(AbstractDomain):
     """
 
     domain: AbstractDomain
-    edges: tuple[tuple[float, ...], ...]  # for each axis: 0 = first edge < ... < last edge = 1
+    edges: Any  # for each axis: 0 = first edge < ... < last edge = 1; tuples, or an array of shape (axes, pieces + 1)
 
     def __check_init__(self) -> None:
         if len(self.edges) != len(self.domain.bases):

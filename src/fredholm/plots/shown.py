@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.spatial import Delaunay
+from scipy.spatial import ConvexHull
 
 from fredholm.domains import AbstractDomain, Box, Interval, Product
 from fredholm.equation import Equation
@@ -152,10 +152,9 @@ def plane(problem: Equation) -> Plane:
     low, high = _limits(problem.evaluation, drawn)
     first, second = (np.linspace(low[axis], high[axis], SQUARE) for axis in (0, 1))
     points = np.stack([axis.ravel() for axis in np.meshgrid(first, second)], axis=-1)
-    hull = Delaunay(drawn)
-    sides = drawn[hull.simplices[:, 1:]] - drawn[hull.simplices[:, :1]]
-    area = np.abs(np.linalg.det(sides)).sum() / 2
-    inside = np.ones(len(points), bool) if area > FULL * np.prod(high - low) else hull.find_simplex(points) >= 0
+    hull = ConvexHull(drawn)  # a point is inside where it is on the inner side of every edge; in 2-D the hull's volume is its area
+    within = np.all(points @ hull.equations[:, :2].T + hull.equations[:, 2] <= 1e-9, axis=1)
+    inside = np.ones(len(points), bool) if hull.volume > FULL * np.prod(high - low) else within
     half = (high - low) / (SQUARE - 1) / 2
     extent = (low[0] - half[0], high[0] + half[0], low[1] - half[1], high[1] + half[1])
     return Plane(tuple(map(float, extent)), points, inside.reshape(SQUARE, SQUARE))  # type: ignore[arg-type]

@@ -1,7 +1,6 @@
 """The picture of one solution: beside the truth, its error, its training."""
 
 import os
-import textwrap
 from functools import partial
 
 import numpy as np
@@ -146,4 +145,5 @@ def _title(solution: Solution, problem: Equation | None) -> str:
         about.append(f"{failed} of {len(solution.seeds)} seeds failed")
     if solution.settings["outputs"] > MOST_OUTPUTS:
         about.append(f"the first {MOST_OUTPUTS} of {solution.settings['outputs']} outputs")
-    return "\n".join([*lines, *textwrap.wrap("; ".join(about), 80)])
+    together = "; ".join(about)
+    return "\n".join([*lines, *(about if len(together) > 80 else [together] if about else [])])

@@ -122,11 +122,15 @@ def fit_importance(
     floor, rounds = real("fit_importance floor", floor, low=1e-3, high=1.0), positive_integer("fit_importance rounds", rounds)
     axes = len(domain.bases)
     edges = np.tile(np.linspace(0, 1, bins + 1), (axes, 1))
+
+    @jax.jit
+    def pilot(edges: Float[Array, "axes pieces"], y: Float[Array, "n axes"]) -> Float[Array, "n"]:
+        points, weights = jax.vmap(Warped(domain, edges).map)(y)
+        return weights * jax.vmap(lambda point: jnp.linalg.norm(jnp.ravel(g(point))))(points)
+
     for step in range(rounds):
         y = jax.random.uniform(jax.random.fold_in(key, step), (samples, axes))
-        points, weights = jax.vmap(Warped(domain, _as_tuples(edges)).map)(y)
-        values = jax.vmap(lambda point: jnp.linalg.norm(jnp.ravel(g(point))))(points)
-        squares = np.asarray(weights * values, float) ** 2
+        squares = np.asarray(pilot(jnp.asarray(edges, float), y), float) ** 2
         if not np.all(np.isfinite(squares)):
             raise ValueError(
                 "fit_importance: the integrand is not finite at some of the pilot samples; expected numbers on the whole domain."
