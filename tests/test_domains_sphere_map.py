@@ -112,10 +112,10 @@ def test_monte_carlo_and_mapped_nodes_agree_on_a_sphere_in_ten_dimensions():
 
     @jax.jit
     def mean(key):
-        nodes = [rule.nodes(sphere, key) for rule in (MonteCarlo(100_000), QuasiMonteCarlo(20_000))]
+        nodes = [rule.nodes(sphere, key) for rule in (MonteCarlo(40_000), QuasiMonteCarlo(10_000))]
         return [jnp.sum(one.weights * jax.vmap(lambda t: jnp.exp(t[0] + 0.5 * t[9]))(one.points)) / sphere.mass for one in nodes]
 
     values = [float(value) for value in mean(jax.random.key(0))]
     # E exp(a·t) on the sphere of dimension d is the series of |a|²ᵏ/(2ᵏ k! d(d+2)...(d+2k-2)).
     exact = sum(1.25**k / (2**k * float(prod(range(1, k + 1))) * prod(range(10, 10 + 2 * k, 2))) for k in range(12))
-    assert values == pytest.approx([exact, exact], abs=4e-3)
+    assert values == pytest.approx([exact, exact], abs=8e-3)

@@ -69,14 +69,14 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _table(problem: Equation, solutions: Mapping[str, Solution]) -> Table:
     score = problem.evaluation.score if problem.evaluation else "error"
-    table = Table(title=None)
-    for column in ("method", f"{score}, mean", "95 % interval over seeds", "against standard N=1", "seeds well", "seconds"):
-        table.add_column(column, justify="left" if column == "method" else "right")
-    worst = next(iter(solutions.values())).summary()[score][0]
+    table = Table(caption=f"error: {score}, mean over the seeds with its 95 % interval", caption_justify="left")
+    for column in ("method", "error", "95 % interval", "standard N=1 / this", "seconds"):
+        table.add_column(column, justify="left" if column == "method" else "right", no_wrap=column == "95 % interval")
+    biased = next(iter(solutions.values())).summary()[score][0]
     for name, solution in solutions.items():
         mean, low, high = solution.summary()[score]
-        well = f"{int(solution.good.sum())} of {len(solution.seeds)}"
-        table.add_row(name, f"{mean:.2e}", f"[{low:.2e}, {high:.2e}]", f"{worst / mean:.1f}× better", well, f"{solution.seconds:.0f}")
+        failed = "" if solution.good.all() else f" ({int((~solution.good).sum())} of {len(solution.seeds)} seeds failed)"
+        table.add_row(f"{name}{failed}", f"{mean:.2e}", f"[{low:.1e}, {high:.1e}]", f"{biased / mean:.1f}", f"{solution.seconds:.0f}")
     return table
 
 

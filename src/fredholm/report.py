@@ -73,7 +73,7 @@ def write_page(sections: Sequence[Section], path: str | os.PathLike[str], title:
     bodies = [
         _section(section, number, interactive, path) for number, (section, interactive) in enumerate(zip(sections, drawn, strict=True))
     ]
-    data = [{**chart._asdict(), "name": f"{number}-{chart.name}"} for number, interactive in enumerate(drawn) for chart in interactive]
+    data = [{**chart._asdict(), "name": f"{index}-{chart.name}"} for index, interactive in enumerate(drawn) for chart in interactive]
     page = Template(files("fredholm").joinpath("report_page.html").read_text(encoding="utf-8")).substitute(
         title=escape(title), subtitle=_subtitle(sections), sections="".join(bodies), plotly=get_plotlyjs(), charts=safe_json(data)
     )
@@ -82,14 +82,14 @@ def write_page(sections: Sequence[Section], path: str | os.PathLike[str], title:
     return path
 
 
-def _section(section: Section, number: int, interactive: list[Chart], path: Path) -> str:
+def _section(section: Section, index: int, interactive: list[Chart], path: Path) -> str:
     solutions, rows = section.solutions, results(section.solutions)
     heading = f'<h1 class="section">{escape(section.title)}</h1>' if section.title else ""
     return f"""{heading}{_failures(rows)}
 <h2>Results</h2>
 <div class="wide">{_results_table(rows, colors(solutions))}</div>
 <p class="soft">{_results_note(solutions)}</p>
-{_curves(interactive, number)}
+{_curves(interactive, index)}
 <h2>Pictures</h2>
 {_pictures(solutions)}
 <h2>Settings</h2>

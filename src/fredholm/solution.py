@@ -21,7 +21,6 @@ from fredholm.statistics import bootstrap_interval
 from fredholm.status import SeedStatus, Status
 from fredholm.storage import Arrays, RunFolder, unflatten
 
-
 BLOCK = 20_000  # points that are predicted at once
 
 

@@ -81,7 +81,7 @@ def finish(solutions: Mapping[str, fr.Solution], folder: Path) -> int:
         raise Paused(f"interrupted; the training is done and saved. Make its page with: {again}") from None
     print(f"{'run':<10}{folder}\n{'page':<10}{page}", flush=True)
     failed = [_failed(solution, name) for name, solution in solutions.items() if not solution.good.all()]
-    if False:
+    if failed:
         raise CommandError(f"{'; '.join(failed)}. The last good states are in {folder}")
     return 0
 

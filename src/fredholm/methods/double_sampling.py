@@ -36,9 +36,10 @@ class DoubleSampling(AbstractMethod):
             raise ValueError("DoubleSampling: the equation has no integral to sample; use Standard().")
         x = equation.domain.sample(jax.random.key(0))
         for integral, rule in zip(equation.integrals, rules, strict=True):
-            if rule.has_negative_weights(integral.measure(x)):
+            measure = integral.measure(x)
+            if rule.has_negative_weights(measure):
                 raise ValueError(
-                    f"DoubleSampling: got {rule!r}, which has negative weights (sum |w| = {rule.absolute_weight(integral.measure(x)):.3g}): "
+                    f"DoubleSampling: got {rule!r}, which has negative weights (sum |w| = {rule.absolute_weight(measure):.3g}): "
                     "the noise of each of the two residuals is magnified by that factor, and that of their product by its square. "
                     "Use MonteCarlo(n) or QuasiMonteCarlo(n, randomize=Shift())."
                 )

@@ -82,16 +82,16 @@ class Coagulation(eqx.Module):
         _check_values("kernel", "kernel(x, y) of two sizes", self.kernel, pairs[:, 0], pairs[:, 1])
         _check_values("initial", "initial(x) of one size", self.initial, pairs[:, 0])
 
-    def gain(self, u: Any, point: Float[Array, "d+1"], y: Size) -> Float[Array, ""]:
+    def gain(self, u: Any, point: Float[Array, "p"], y: Size) -> Float[Array, ""]:
         r"""$\frac12 K(x - x', x')\,n(x - x', t)\,n(x', t)$: two particles of sizes x' and x − x' become one of size x."""
         x, t = point[:-1], point[-1:]
         return 0.5 * self.kernel(x - y, y) * u(jnp.concatenate([x - y, t])) * u(jnp.concatenate([y, t]))
 
-    def loss(self, u: Any, point: Float[Array, "d+1"], y: Size) -> Float[Array, ""]:
+    def loss(self, u: Any, point: Float[Array, "p"], y: Size) -> Float[Array, ""]:
         r"""$-K(x, x'')\,n(x, t)\,n(x'', t)$: a particle of size x merges with any other."""
         return -self.kernel(point[:-1], y) * u(point) * u(jnp.concatenate([y, point[-1:]]))
 
-    def at_start(self, point: Float[Array, "d+1"]) -> Float[Array, ""]:
+    def at_start(self, point: Float[Array, "p"]) -> Float[Array, ""]:
         """n_0 at a point (x, t)."""
         return self.initial(point[:-1])
 

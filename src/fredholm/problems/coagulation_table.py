@@ -37,7 +37,7 @@ class TabulatedDensity(eqx.Module):
         if min(self.values.shape) < 4:
             raise ValueError(f"TabulatedDensity values: got shape {self.values.shape}; expected at least 4 entries on every axis.")
 
-    def __call__(self, point: Float[Array, "d+1"]) -> Float[Array, ""]:
+    def __call__(self, point: Float[Array, "p"]) -> Float[Array, ""]:
         share = jnp.minimum((point[:-1] - self.low) / (self.high - self.low), 1.0)
         if self.grading != 1.0:
             # The root's slope at 0 is infinite; the inner `where` keeps it out of derivatives along t.

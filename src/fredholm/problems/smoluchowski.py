@@ -59,11 +59,11 @@ class Smoluchowski(Equation):
         )
 
 
-def time_derivative(u: Field, point: Float[Array, "d+1"]) -> Float[Array, ""]:
+def time_derivative(u: Field, point: Float[Array, "p"]) -> Float[Array, ""]:
     r"""$\partial_t n(x, t)$."""
     return derivative(u, point, axis=-1)
 
 
-def smaller(point: Float[Array, "d+1"]) -> Box:
+def smaller(point: Float[Array, "p"]) -> Box:
     """[0, x]: the sizes that a part of a particle of size x can have."""
     return Box(jnp.zeros_like(point[:-1]), point[:-1])

@@ -38,14 +38,14 @@ class AbstractHalfLine(eqx.Module):
     decay: eqx.AbstractVar[float]  # λ
 
     @abstractmethod
-    def exact(self, point: Float[Array, "d+1"]) -> Float[Array, ""]:
+    def exact(self, point: Float[Array, "p"]) -> Float[Array, ""]:
         """v at a point (x, t)."""
 
-    def loss(self, u: Field, point: Float[Array, "d+1"], y: Size) -> Float[Array, ""]:
+    def loss(self, u: Field, point: Float[Array, "p"], y: Size) -> Float[Array, ""]:
         r"""$-\lambda^{-d} K(x, x'')\,v(x, t)\,v(x'', t)$, whose mean over $\text{Exp}(\lambda)^d$ is the second integral."""
         return self.coagulation.loss(u, point, y) / self.decay**self.coagulation.dim
 
-    def density(self, u: Any, point: Float[Array, "d+1"]) -> Float[Array, ""]:
+    def density(self, u: Any, point: Float[Array, "p"]) -> Float[Array, ""]:
         r"""$n = e^{-\lambda |x|}\,v$, for a network or any other function v."""
         return jnp.exp(-self.decay * jnp.sum(point[:-1])) * u(point)
 
@@ -81,7 +81,7 @@ class ConstantSolution(AbstractHalfLine):
     coagulation: Coagulation
     decay: float
 
-    def exact(self, point: Float[Array, "d+1"]) -> Float[Array, ""]:
+    def exact(self, point: Float[Array, "p"]) -> Float[Array, ""]:
         x, t = point[:-1], point[-1]
         number = 2 / (t + 2)
         k = np.arange(TERMS)

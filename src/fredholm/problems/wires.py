@@ -58,7 +58,7 @@ class Wires(eqx.Module):
         scale = near.length * (near.distance_start + near.distance_end) / (lengths * jnp.maximum(bracket, TINY))
         return self.current / FOUR_PI * scale @ near.across
 
-    def enclosed(self, center: Float[Array, "3"], radius: Float[Array, ""], normal: Float[Array, "3"]) -> Float[Array, ""]:
+    def enclosed(self, center: Float[Array, "3"], radius: Float[Array, ""] | float, normal: Float[Array, "3"]) -> Float[Array, ""]:
         """The current through a disc: +I for every wire that crosses it along the normal, −I for one that crosses it against."""
         start, end = self.segments
         height_start, height_end = (start - center[None]) @ normal, (end - center[None]) @ normal

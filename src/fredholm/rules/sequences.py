@@ -77,8 +77,9 @@ class Lattice(AbstractSequence):
     $$P_2 = -1 + \frac1n \sum_i \prod_j \left(1 + 2\pi^2\gamma\, B_2(\{i g_j/n\})\right),$$
 
     which reaches the optimal rate for smooth periodic integrands (Kuo, 2003; Nuyens and Cools, 2006). All axes count alike, since the
-    axes of a sphere do; $\gamma = 0.1$ says that functions of few axes at a time matter most, and was the best or nearly so of eight
-    weightings that we tried on four integrands with n = 100 to 1024 on 2 to 10 axes (1 on all axes is ten times worse on ten).
+    axes of a sphere do; $\gamma = 0.1$ says that functions of few axes at a time matter most. It was picked from eight weightings by
+    the error of four integrands with n = 100, 256, 1024 on 2, 5, 10 axes: mostly within 1.6 times of the best (not on 2 axes with
+    n = 100 across a jump, 8 times), where $\gamma_j = 0.9^{j-1}$, tried first, was 11 times worse on 10 axes with n = 1024.
     """
 
     interaction: float = eqx.field(default=0.1, converter=lambda value: real("Lattice interaction", value, low=1e-6, high=1.0))  # gamma
