@@ -1,4 +1,4 @@
-"""An ordinary integro-differential equation, u' + u = ∫₀ˣ exp(t − x) u(t) dt with u(0) = 1, with one random sample of the integral per point."""
+"""u' + u = ∫₀ˣ exp(t − x) u(t) dt with u(0) = 1, with one random sample of the integral per point."""
 
 import jax.numpy as jnp
 

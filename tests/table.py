@@ -8,6 +8,11 @@ PROBLEMS = {
     "poisson-5": fr.problems.Poisson(dim=5),
     "poisson-drawn": fr.problems.Poisson(charges=fr.Box((-1.0, -1.0), (1.0, 1.0))),
     "poisson-boundary": fr.problems.Poisson(boundary=1.0),
+    "maxwell": fr.problems.Maxwell(),
+    "smoluchowski-1": fr.problems.Smoluchowski(reference=fr.problems.Collocation(nodes=101)),
+    "smoluchowski-2": fr.problems.Smoluchowski(2, fr.problems.SaturatingKernel(), reference=fr.problems.Collocation(nodes=13)),
+    "smoluchowski-constant": fr.problems.SmoluchowskiConstant(2),
+    "smoluchowski-golovin": fr.problems.SmoluchowskiGolovin(),
 }
 RULES = {
     "monte-carlo-1": fr.MonteCarlo(1),
@@ -15,6 +20,16 @@ RULES = {
     "even": fr.Even(2),
     "even-shift": fr.Even(2, fr.Shift()),
     "even-fixed-shift": fr.Even(2, fr.Shift(fixed=True)),
+    "gauss": fr.Gauss(2),
+    "gauss-shift": fr.Gauss(2, fr.Shift()),
+    "clenshaw-curtis": fr.ClenshawCurtis(3),
+    "leja": fr.Leja(2),
+    "additive-recursion": fr.QuasiMonteCarlo(4),
+    "sobol-scramble": fr.QuasiMonteCarlo(4, fr.Sobol(), fr.Scramble()),
+    "halton": fr.QuasiMonteCarlo(4, fr.Halton()),
+    "lattice-shift": fr.QuasiMonteCarlo(4, fr.Lattice(), fr.Shift()),
+    "smolyak-leja": fr.Smolyak(fr.Leja(1), 1),
+    "smolyak-gauss-shift": fr.Smolyak(fr.Gauss(1), 2, fr.Shift()),
 }
 METHODS = {
     "standard": fr.Standard(),
@@ -25,5 +40,7 @@ METHODS = {
     "delayed-hard": fr.DelayedTarget(every=2),
     "delayed-on-f": fr.DelayedTarget(on="f", split=10.0, main=2),
 }
-# Double sampling needs two independent draws: these rules have none, and are refused.
-REFUSED = {(method, rule) for method in ("double-split", "double-all") for rule in ("monte-carlo-1", "even", "even-fixed-shift")}
+DOUBLE = ("double-split", "double-all")
+# Double sampling needs two independent draws, which one point and fixed nodes do not give, and weights that are not negative.
+FIXED = {name for name, rule in RULES.items() if not rule.is_random}
+REFUSED = {(method, rule) for method in DOUBLE for rule in ("monte-carlo-1", *FIXED)}

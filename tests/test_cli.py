@@ -484,6 +484,7 @@ def test_killed_run_resumes_bit_for_bit_and_two_processes_do_not_share(here, cap
     process = subprocess.Popen(command("solve", "volterra", *LONG, "--checkpoint-every", "10", "--out", "killed"), stderr=subprocess.PIPE)
     try:
         wait_for_steps(here / "killed", 50, process)
+        process.send_signal(signal.SIGSTOP)  # it keeps its lock, and does not come to its end meanwhile
         assert main(["resume", "killed"]) == 2
         assert "in use by another process" in capsys.readouterr().err
     finally:

@@ -11,7 +11,7 @@ import pytest
 import fredholm as fr
 from fredholm.networks import Field
 from fredholm.recipes import decode, encode
-from table import METHODS, PROBLEMS, REFUSED, RULES
+from table import DOUBLE, METHODS, PROBLEMS, REFUSED, RULES
 
 TINY = fr.MLP(8, 1, "tanh")
 
@@ -20,9 +20,11 @@ TINY = fr.MLP(8, 1, "tanh")
 def test_every_method_and_rule_has_a_loss_with_a_gradient(problem, key):
     equation = PROBLEMS[problem]
     u = Field(TINY.build(equation.inputs, equation.outputs, key), {}, equation.inputs, equation.outputs)
+    x = equation.domain.sample(key)
     for method, rule in itertools.product(METHODS, RULES):
         rules = [integral.rule or RULES[rule] for integral in equation.integrals]
-        if (method, rule) in REFUSED:
+        signs = any(one.has_negative_weights(integral.measure(x)) for integral, one in zip(equation.integrals, rules, strict=True))
+        if (method, rule) in REFUSED or (method in DOUBLE and signs):
             with pytest.raises(ValueError, match="DoubleSampling"):
                 METHODS[method].check(equation, rules)
             continue
@@ -44,6 +46,21 @@ PAIRWISE = [
     ("poisson-drawn", "monte-carlo-4", "delayed-on-f"),
     ("poisson-boundary", "even", "delayed-hard"),
     ("poisson-2", "monte-carlo-1", "delayed-detached"),
+    ("poisson-5", "sobol-scramble", "delayed"),
+    ("poisson-5", "smolyak-leja", "standard"),
+    ("poisson-5", "smolyak-gauss-shift", "delayed"),
+    ("volterra", "gauss", "standard"),
+    ("volterra", "gauss-shift", "double-all"),
+    ("volterra", "clenshaw-curtis", "standard"),
+    ("poisson-2", "leja", "standard"),
+    ("poisson-2", "additive-recursion", "standard"),
+    ("poisson-2", "halton", "delayed"),
+    ("poisson-2", "lattice-shift", "double-split"),
+    ("maxwell", "even-shift", "delayed"),
+    ("smoluchowski-1", "monte-carlo-1", "delayed"),
+    ("smoluchowski-2", "even-shift", "double-split"),
+    ("smoluchowski-constant", "monte-carlo-4", "delayed"),
+    ("smoluchowski-golovin", "monte-carlo-4", "standard"),
 ]
 
 
@@ -66,9 +83,10 @@ def test_a_chunk_trains_and_the_run_can_be_saved_loaded_scored_and_drawn(problem
     assert (tmp_path / "picture.png").stat().st_size > 10_000
 
 
-@pytest.mark.parametrize("problem", PROBLEMS)
+@pytest.mark.parametrize("problem", ["volterra", "poisson-2", "poisson-5", "poisson-drawn", "poisson-boundary"])
 def test_the_exact_solution_has_no_residual(problem, key):
-    """With a rule that is exact enough, the truth put into the equation leaves nothing."""
+    """With a rule that is exact enough, the truth put into the equation leaves nothing. Maxwell and Smoluchowski, which need care near
+    wires and jumps of the kernel, have the same law in test_maxwell.py and test_smoluchowski.py."""
     with jax.enable_x64(True):
         equation = PROBLEMS[problem]
         key = jax.random.key(1)

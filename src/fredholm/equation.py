@@ -163,8 +163,7 @@ class Equation(eqx.Module):
         """The exact solution at points, stacked."""
         if self.exact is None:
             raise ValueError("this equation has no exact solution: give Equation(exact=...) to compare with one.")
-        exact = self.exact
-        return jax.vmap(lambda x: as_vector("exact", exact(x)))(points)
+        return _at_points(self.exact, points)
 
     def recipe(self) -> dict[str, Any] | None:
         """The arguments that make this equation again, for a problem of the library; None for the user's own."""
@@ -178,6 +177,11 @@ class Equation(eqx.Module):
     def is_drawn(self) -> bool:
         """True where every seed has an equation of its own."""
         return False
+
+
+@eqx.filter_jit
+def _at_points(exact: Callable[..., Any], points: Float[Array, "n d"]) -> Float[Array, "n m"]:
+    return jax.vmap(lambda x: as_vector("exact", exact(x)))(points)
 
 
 def as_vector(name: str, value: Any) -> Float[Array, "e"]:

@@ -85,5 +85,9 @@ class Evaluation(AbstractEvaluation):
     metrics: tuple[str, ...] = ("mse", "relative_l2")
 
     def points(self, n: int | None = None) -> Float[Array, "n d"]:
-        keys = jax.random.split(jax.random.key(2024), min(n or self.n, self.n))
-        return jax.vmap(self.at.sample)(keys)
+        return _drawn(self.at, min(n or self.n, self.n))
+
+
+@eqx.filter_jit
+def _drawn(at: AbstractDomain, n: int) -> Float[Array, "n d"]:
+    return jax.vmap(at.sample)(jax.random.split(jax.random.key(2024), n))

@@ -13,15 +13,14 @@ import fredholm.metrics as metrics
 import fredholm.networks as networks
 import fredholm.optimizers as optimizers
 import fredholm.problems as problems
-import fredholm.problems.evaluation as evaluation
 import fredholm.rules as rules
 from fredholm.equation import Equation
 
 NOUNS: Mapping[str, type] = {
     name: noun
-    for module in (domains, rules, methods, networks, optimizers, metrics, evaluation)
+    for module in (domains, rules, methods, networks, optimizers, metrics, problems)
     for name, noun in vars(module).items()
-    if isinstance(noun, type) and issubclass(noun, eqx.Module) and not name.startswith("Abstract")
+    if isinstance(noun, type) and issubclass(noun, eqx.Module) and not issubclass(noun, Equation) and not name.startswith("Abstract")
 }
 PROBLEMS: Mapping[str, type[Equation]] = {
     name: noun for name, noun in vars(problems).items() if isinstance(noun, type) and issubclass(noun, Equation) and noun is not Equation

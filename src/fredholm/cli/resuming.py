@@ -32,6 +32,8 @@ def resume(options: Namespace) -> int:
     if done == (settings["steps"] if total is None else total):
         more = f"--steps {2 * done} for a larger total, or --steps +{done} for so many more"
         raise ValueError(f"{folder}: the run has done all of its {done} steps. To go on, give {more}.")
+    with RunFolder(folder).locked():
+        pass  # Refuses at once a run that another process has, before anything is imported or compiled.
     source = _source(folder, settings, options.problem)
     with training_in(folder, source):
         problem = None if source is None else problem_of(source, _recorded_options(settings, source))

@@ -53,6 +53,7 @@ class RadialGrid(AbstractEvaluation):
     score: str = "mse_normalized"
     metrics: tuple[str, ...] = ("mse", "relative_l2", "mse_mean_free", "mse_normalized")
 
+    @eqx.filter_jit
     def points(self, n: int | None = None) -> Float[Array, "n d"]:
         key_points, key_directions = jax.random.split(jax.random.key(2024))
         drawn = jax.vmap(self.at.sample)(jax.random.split(key_points, self.draws))

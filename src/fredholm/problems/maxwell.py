@@ -66,6 +66,16 @@ class Maxwell(Equation):
             ),
         )
 
+    def recipe(self) -> dict[str, Any]:
+        law = self.domain.parts if isinstance(self.domain, Law) else {}
+        return {
+            "vertices": self.wires.vertices,
+            "current": self.wires.current,
+            "centers": law["center"],
+            "radii": law["radius"],
+            "evaluation": self.evaluation,
+        }
+
 
 def rim(disc: Record) -> Circle:
     """The circle that bounds the disc."""

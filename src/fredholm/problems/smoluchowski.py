@@ -1,5 +1,7 @@
 """Smoluchowski's coagulation equation in a box of sizes, with the published settings."""
 
+from typing import Any
+
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
@@ -27,6 +29,7 @@ class Smoluchowski(Equation):
     """
 
     coagulation: Coagulation  # K, n_0 and the two integrands
+    reference: AbstractReference | None  # how the truth was computed
 
     def __init__(
         self,
@@ -43,7 +46,7 @@ class Smoluchowski(Equation):
         `weight` is that of the initial condition in the loss. `reference` computes the truth: `Collocation()`, the published
         `EulerGrid()`, or None for none. `loss_rule` is the rule of the second integral, where it differs from the solver's: the published
         deterministic runs have midpoints in the first and `MonteCarlo(n)` in the second (settings A6)."""
-        self.coagulation = Coagulation(dim, kernel, initial)
+        self.coagulation, self.reference = Coagulation(dim, kernel, initial), reference
         sizes = Box((0.0,) * self.coagulation.dim, (1.0,) * self.coagulation.dim)
         domain = Product(sizes, Interval(0.0, 1.0))
         start = Condition(Product(sizes, Point(0.0)), self.coagulation.at_start, weight=real("weight", weight, low=0.0))
@@ -57,6 +60,18 @@ class Smoluchowski(Equation):
             # The published settings (settings.md, part F); f has weight 1, so there is no split.
             defaults=Defaults(DelayedTarget(tau=0.99, regularization=1.0), MonteCarlo(1), MLP(64, 3, "silu"), Adam(1e-3), 20_000, 400),
         )
+
+    def recipe(self) -> dict[str, Any]:
+        initial = self.coagulation.initial
+        return {
+            "dim": self.coagulation.dim,
+            "kernel": self.coagulation.kernel,
+            **({} if initial is linear_density else {"initial": initial}),
+            "weight": self.conditions[0].weight,
+            "reference": self.reference,
+            "loss_rule": self.integrals[1].rule,
+            "evaluation": self.evaluation,
+        }
 
 
 def time_derivative(u: Field, point: Float[Array, "p"]) -> Float[Array, ""]:

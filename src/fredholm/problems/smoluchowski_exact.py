@@ -125,6 +125,9 @@ class SmoluchowskiConstant(Equation):
         self.solution = ConstantSolution(coagulation, real("decay", 0.75 * slowest if decay is None else decay, low=1e-3))
         super().__init__(**self.solution.equation())
 
+    def recipe(self) -> dict[str, Any]:
+        return {"dim": self.inputs - 1, "duration": self.solution.coagulation.duration, "decay": self.solution.decay}
+
 
 class SmoluchowskiGolovin(Equation):
     r"""$\partial_t n = \frac12 \int_0^x x\,n(x - x')\,n(x')\,dx' - n \int_0^\infty (x + x'')\,n(x'')\,dx''$ with $n_0 = e^{-x}$, for
@@ -139,3 +142,6 @@ class SmoluchowskiGolovin(Equation):
         slowest = (1 - (1 - np.exp(-coagulation.duration)) ** 0.5) ** 2
         self.solution = GolovinSolution(coagulation, real("decay", 1.5 * slowest if decay is None else decay, low=1e-3))
         super().__init__(**self.solution.equation())
+
+    def recipe(self) -> dict[str, Any]:
+        return {"duration": self.solution.coagulation.duration, "decay": self.solution.decay}
