@@ -73,7 +73,6 @@ SOLVE = {
     "not finite at x": lambda: fr.solve(equation(y=lambda x: jnp.log(-x[0]))),
     "exact: it returned 2": lambda: fr.solve(equation(exact=lambda x: jnp.ones(2))),
     "no integral": lambda: fr.solve(equation(integrals=()), fr.DelayedTarget()),
-    "precision": lambda: fr.solve(VOLTERRA, precision="float32 "),
 }
 
 
@@ -101,6 +100,7 @@ for call in (
     lambda: fr.Equation(domain=(0, 1), f=lambda u, x: u(x)),
     lambda: fr.Integral(over=(0, 1), g=lambda u, x, t: u(t)),
     lambda: fr.DoubleSampling(pairs="both"),
+    lambda: fr.solve(fr.problems.Volterra(), precision="float16"),
 ):
     try:
         call()

@@ -68,7 +68,7 @@ class Field(eqx.Module):
     inputs: int = eqx.field(static=True)
     outputs: int = eqx.field(static=True)
 
-    def __call__(self, x: Float[Array, "d"]) -> Float[Array, "..."]:
+    def __call__(self, x: Any) -> Float[Array, "..."]:
         x = jnp.asarray(x)
         if x.shape != (self.inputs,):
             raise ValueError(

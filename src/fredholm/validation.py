@@ -26,10 +26,10 @@ def check_equation(equation: Equation, rules: Sequence[AbstractRule], network: A
     u = Field(built, unknowns, equation.inputs, equation.outputs)
     _check_limits(equation, rules, points)
     shapes = _shapes(equation, u, points[0], rules, key)
-    widest = max(shapes.values())
+    expected = shapes["f"] if "f" in shapes else max(shapes.values())
     for name, size in shapes.items():
-        if size not in (1, widest) or (size != widest and name != "y"):
-            raise ValueError(f"{name}: it returned {size} value(s) where the others return {widest}; expected one for each equation.")
+        if size != expected and not (name == "y" and size == 1):
+            raise ValueError(f"{name}: it returned {size} value(s); expected {expected}, one for each equation.")
     _check_finite(equation, u, stacked, rules, key)
     if equation.exact is not None and equation.evaluation is not None:
         truth = _traced("exact", lambda: jax.eval_shape(equation.truth, equation.evaluation.points(2)))  # type: ignore[union-attr]

@@ -1,6 +1,5 @@
 """Poisson's equation with point charges, through the divergence theorem."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import equinox as eqx
@@ -67,8 +66,8 @@ class Poisson(Equation):
     def __init__(
         self,
         dim: int = 2,
-        charges: Sequence[Sequence[float]] | AbstractDomain | Array | None = None,
-        weights: Sequence[float] | Array | None = None,
+        charges: Any = None,
+        weights: Any = None,
         *,
         count: int = 3,
         centers: AbstractDomain | None = None,

@@ -119,7 +119,9 @@ def _optimizer(optimizer: Any) -> AbstractOptimizer:
 def _seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
     if isinstance(seeds, int) and not isinstance(seeds, bool):
         return tuple(range(positive_integer("seeds", seeds)))
-    chosen = tuple(positive_integer("seeds", seed, least=0) for seed in seeds)  # type: ignore[union-attr]
+    if not isinstance(seeds, Sequence):
+        raise ValueError(f"seeds: got {seeds!r}; expected a number of seeds, or a list of different whole numbers.")
+    chosen = tuple(positive_integer("seeds", seed, least=0) for seed in seeds)
     if not chosen or len(set(chosen)) != len(chosen):
         raise ValueError(f"seeds: got {seeds!r}; expected a number of seeds, or different whole numbers.")
     return chosen

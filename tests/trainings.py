@@ -1,0 +1,63 @@
+"""Short real trainings, run by test_training.py in processes of their own: `python trainings.py NAME` prints the errors as JSON.
+
+The suite compiles without optimisation, which is right for tiny runs and four times slower for these.
+"""
+
+import json
+import sys
+
+import fredholm as fr
+
+SEEDS = [0, 1, 2, 3]
+
+
+def volterra():
+    problem, keywords = fr.problems.Volterra(), {"steps": 2500, "seeds": SEEDS, "rule": fr.MonteCarlo(1)}
+    return {
+        "standard": fr.solve(problem, fr.Standard(), **keywords),
+        "cured": fr.solve(problem, fr.DelayedTarget(), **keywords),
+    }
+
+
+def poisson():
+    problem, keywords = fr.problems.Poisson(), {"steps": 2500, "seeds": SEEDS, "network": fr.MLP(32, 3)}
+    return {
+        "standard": fr.solve(problem, fr.Standard(), rule=fr.MonteCarlo(2), batch=200, **keywords),
+        "cured": fr.solve(problem, fr.Standard(), rule=fr.Even(17, fr.Rotation()), batch=24, **keywords),
+    }
+
+
+def maxwell():
+    problem, optimizer = fr.problems.Maxwell(), fr.Adam(4e-3, fr.Cosine())
+    keywords = {"steps": 3000, "seeds": SEEDS[:2], "network": fr.MLP(32, 4, "tanh"), "optimizer": optimizer}
+    return {
+        "standard": fr.solve(problem, fr.Standard(), rule=fr.MonteCarlo(2), batch=165, **keywords),
+        "cured": fr.solve(problem, fr.Standard(), rule=fr.Even(11, fr.Rotation()), batch=30, **keywords),
+    }
+
+
+def smoluchowski():
+    problem, optimizer = fr.problems.Smoluchowski(), fr.Adam(1e-3, fr.Cosine(0.05))
+    keywords = {"steps": 5000, "seeds": SEEDS[:2], "rule": fr.MonteCarlo(1), "network": fr.MLP(32, 3), "batch": 100, "optimizer": optimizer}
+    return {
+        "standard": fr.solve(problem, fr.Standard(), **keywords),
+        "cured": fr.solve(problem, fr.DelayedTarget(), **keywords),
+    }
+
+
+def main(name):
+    fr.use_all_cores()
+    solutions = {"volterra": volterra, "poisson": poisson, "maxwell": maxwell, "smoluchowski": smoluchowski}[name]()
+    result = {}
+    for method, solution in solutions.items():
+        score = solution.problem.evaluation.score
+        result[method] = {
+            "error": solution.evaluate()[score].tolist(),
+            "loss": solution.history["loss"].values[:, -1].tolist(),
+            "excess": solution.history["excess_variance"].values[:, -10:].mean(axis=1).tolist(),
+        }
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
