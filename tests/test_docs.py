@@ -44,7 +44,7 @@ def test_an_example_runs_and_is_short(path):
 def test_links_inside_the_repository_lead_somewhere():
     broken = []
     for page in PAGES:
-        for target in re.findall(r"\]\(([\w./-]+)\)", page.read_text(encoding="utf-8")):
+        for target in re.findall(r"\]\(([\w./-]+\.\w+)\)", page.read_text(encoding="utf-8")):
             if "://" not in target and not (page.parent / target).exists():
                 broken.append(f"{page.name}: {target}")
     assert not broken

@@ -37,8 +37,7 @@ def maxwell():
 
 
 def smoluchowski():
-    problem, optimizer = fr.problems.Smoluchowski(), fr.Adam(1e-3, fr.Cosine(0.05))
-    keywords = {"steps": 5000, "seeds": SEEDS[:2], "rule": fr.MonteCarlo(1), "network": fr.MLP(32, 3), "batch": 100, "optimizer": optimizer}
+    problem, keywords = fr.problems.Smoluchowski(), {"steps": 5000, "seeds": SEEDS[:2], "rule": fr.MonteCarlo(1), "batch": 150}
     return {
         "standard": fr.solve(problem, fr.Standard(), **keywords),
         "cured": fr.solve(problem, fr.DelayedTarget(), **keywords),
