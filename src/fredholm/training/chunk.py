@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import optax
 from jax.sharding import Mesh
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, Key
 
 from fredholm.equation import Equation
 from fredholm.keys import Keys
@@ -38,11 +38,10 @@ class Program(eqx.Module):
     optimizer: optax.GradientTransformation
     batch: int
 
-    def init(self, network: AbstractNetwork, equation: Equation, keys: Keys) -> TrainState:
+    def init(self, network: Any, equation: Equation) -> TrainState:
         """The state of one seed before its first step."""
         unknowns = {name: jnp.asarray(value, float) for name, value in equation.unknowns.items()}
-        built = network.build(equation.inputs, equation.outputs, keys.network)
-        u = Field(built, unknowns, equation.inputs, equation.outputs)
+        u = Field(network, unknowns, equation.inputs, equation.outputs)
         return TrainState(
             u,
             self.optimizer.init(eqx.filter(u, eqx.is_inexact_array)),
@@ -116,6 +115,12 @@ def zero_sums(program: Program, states: TrainState, equation: Equation, keys: Ke
 
 def initial_states(program: Program, network: AbstractNetwork, equation: Equation, keys: Keys) -> TrainState:
     """The states of all seeds, stacked; `equation` is stacked too where it is drawn per seed."""
+    networks = _build(network, equation.inputs, equation.outputs, keys.network)
     axes = eqx.if_array(0) if equation.is_drawn else None
-    # Compiled as one program: done one operation at a time this is the slowest part of a start.
-    return eqx.filter_jit(eqx.filter_vmap(program.init, in_axes=(None, axes, eqx.if_array(0))))(network, equation, keys)
+    return eqx.filter_vmap(program.init, in_axes=(eqx.if_array(0), axes))(networks, equation)
+
+
+@eqx.filter_jit
+def _build(network: AbstractNetwork, inputs: int, outputs: int, keys: Key[Array, "s"]) -> Any:
+    """One network for each key, compiled as one program, which methods that are compared share."""
+    return eqx.filter_vmap(lambda key: network.build(inputs, outputs, key))(keys)
