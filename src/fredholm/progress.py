@@ -7,7 +7,17 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
 
 
 @runtime_checkable
@@ -16,6 +26,13 @@ class Watched(Protocol):
 
     step: int
     records: list[dict[str, np.ndarray]]
+
+
+class Rate(ProgressColumn):
+    """Steps a second, of all seeds together."""
+
+    def render(self, task: Task) -> Text:
+        return Text(f"{task.speed:.0f} steps/s" if task.speed else "")
 
 
 class Silent:
@@ -72,6 +89,6 @@ def show_progress(label: str, start: int, steps: int, *, shown: bool | None) -> 
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[last]}"))
     with Progress(
-        *columns, TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), console=console, speed_estimate_period=60
+        *columns, Rate(), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn(), console=console, speed_estimate_period=60
     ) as bar:
         yield Bar(bar, bar.add_task(label, total=steps, completed=start, last=""))
