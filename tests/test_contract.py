@@ -59,27 +59,21 @@ def test_every_method_and_rule_has_a_loss(problem, key):
 # Each problem once, each method at least once, each rule at least once.
 PAIRWISE = [
     ("volterra", "monte-carlo-1", "delayed"),
-    ("volterra", "even-shift", "double-split"),
-    ("poisson-2", "even-fixed-shift", "standard"),
-    ("poisson-5", "monte-carlo-4", "double-all"),
-    ("poisson-drawn", "monte-carlo-4", "delayed-on-f"),
+    ("volterra", "gauss-shift", "double-all"),
+    ("volterra", "clenshaw-curtis", "standard"),
+    ("poisson-2", "additive-recursion", "delayed-detached"),
+    ("poisson-2", "leja", "standard"),
+    ("poisson-2", "lattice-shift", "double-split"),
+    ("poisson-drawn", "halton", "delayed-on-f"),
     ("poisson-boundary", "even", "delayed-hard"),
-    ("poisson-2", "monte-carlo-1", "delayed-detached"),
     ("poisson-5", "sobol-scramble", "delayed"),
     ("poisson-5", "smolyak-leja", "standard"),
     ("poisson-5", "smolyak-gauss-shift", "delayed"),
-    ("volterra", "gauss", "standard"),
-    ("volterra", "gauss-shift", "double-all"),
-    ("volterra", "clenshaw-curtis", "standard"),
-    ("poisson-2", "leja", "standard"),
-    ("poisson-2", "additive-recursion", "standard"),
-    ("poisson-2", "halton", "delayed"),
-    ("poisson-2", "lattice-shift", "double-split"),
-    ("maxwell", "even-shift", "delayed"),
-    ("smoluchowski-1", "monte-carlo-1", "delayed"),
-    ("smoluchowski-2", "even-shift", "double-split"),
+    ("maxwell", "even-fixed-shift", "standard"),
+    ("smoluchowski-1", "even-shift", "double-split"),
+    ("smoluchowski-2", "monte-carlo-1", "delayed"),
     ("smoluchowski-constant", "monte-carlo-4", "delayed"),
-    ("smoluchowski-golovin", "monte-carlo-4", "standard"),
+    ("smoluchowski-golovin", "gauss", "standard"),
 ]
 
 
@@ -98,8 +92,9 @@ def test_a_chunk_trains_and_the_run_can_be_saved_loaded_scored_and_drawn(problem
     scores = loaded.evaluate()
     assert {"mse", "relative_l2", equation.evaluation.score} <= set(scores)
     assert all(np.isfinite(values).all() and len(values) == 2 for values in scores.values())
-    assert loaded.plot(tmp_path / "picture.png") is not None
-    assert (tmp_path / "picture.png").stat().st_size > 10_000
+    if (problem, rule, method) == next(row for row in PAIRWISE if row[0] == problem):  # one picture of each problem
+        loaded.plot(tmp_path / "picture.png")
+        assert (tmp_path / "picture.png").stat().st_size > 10_000
 
 
 @pytest.mark.parametrize("problem", ["volterra", "poisson-2", "poisson-5", "poisson-drawn", "poisson-boundary"])
