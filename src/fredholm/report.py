@@ -15,7 +15,6 @@ import jax
 from matplotlib.figure import Figure
 from plotly.offline import get_plotlyjs
 
-from fredholm.equation import Equation
 from fredholm.methods import DelayedTarget
 from fredholm.plots.comparison import plot_comparison, plot_variance
 from fredholm.plots.curves import seed_curve
@@ -157,13 +156,10 @@ def _problem_name(solutions: Mapping[str, Solution]) -> str:
     return "Equation" if problem is None else type(problem).__name__
 
 
-def _known_problem(solutions: Mapping[str, Solution]) -> Equation | None:
-    return next((s.problem for s in solutions.values() if s.problem is not None and s.problem.evaluation is not None), None)
-
-
 def _metric_words(solutions: Mapping[str, Solution]) -> str:
-    problem = _known_problem(solutions)
-    return "the problem's metric" if problem is None else _words(problem.evaluation.score)  # type: ignore[union-attr]
+    evaluations = (solution.problem.evaluation for solution in solutions.values() if solution.problem is not None)
+    evaluation = next((one for one in evaluations if one is not None), None)
+    return "the problem's metric" if evaluation is None else _words(evaluation.score)
 
 
 def _words(name: str) -> str:

@@ -126,7 +126,8 @@ class Solution:
     def summary(self, *, problem: Equation | None = None) -> dict[str, tuple[float, float, float]]:
         """The mean over the seeds that ended well, with its 95 % bootstrap interval, of every metric and learned scalar."""
         values: dict[str, np.ndarray] = {}
-        if (problem or self.problem) is not None and (problem or self.problem).exact is not None:  # type: ignore[union-attr]
+        known = problem or self.problem
+        if known is not None and known.exact is not None:
             values.update(self.evaluate(problem=problem))
         values.update(self.unknowns)
         good = self.good if self.good.any() else np.ones(len(self.status), bool)

@@ -32,7 +32,8 @@ def check_equation(equation: Equation, rules: Sequence[AbstractRule], network: A
             raise ValueError(f"{name}: it returned {size} value(s); expected {expected}, one for each equation.")
     _check_finite(equation, u, stacked, rules, key)
     if equation.exact is not None and equation.evaluation is not None:
-        truth = _traced("exact", lambda: jax.eval_shape(equation.truth, equation.evaluation.points(2)))  # type: ignore[union-attr]
+        places = equation.evaluation.points(2)
+        truth = _traced("exact", lambda: jax.eval_shape(equation.truth, places))
         if truth.shape[1] != equation.outputs:
             raise ValueError(f"exact: it returned {truth.shape[1]} value(s); expected {equation.outputs}, as Equation(outputs=...) says.")
 

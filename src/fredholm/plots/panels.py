@@ -86,12 +86,14 @@ def color_bar(image: ScalarMappable, axes: Axes | list[Axes], values: np.ndarray
     pooled = np.concatenate([np.ravel(array) for array in (values if isinstance(values, list) else [values])])
     pooled = pooled[np.isfinite(pooled)]
     low, high = image.get_clim()
-    slack = 1e-6 * (high - low)  # type: ignore[operator]
-    below, above = bool((pooled < low - slack).any()), bool((pooled > high + slack).any())  # type: ignore[operator]
+    assert low is not None
+    assert high is not None
+    slack = 1e-6 * (high - low)
+    below, above = bool((pooled < low - slack).any()), bool((pooled > high + slack).any())
     extend = {(True, True): "both", (True, False): "min", (False, True): "max", (False, False): "neither"}[below, above]
     first = axes[0] if isinstance(axes, list) else axes
     bar = first.figure.colorbar(image, ax=axes, extend=extend, **{"fraction": 0.05, "pad": 0.02, **options})
-    bar.outline.set_visible(False)  # type: ignore[operator]
+    bar.ax.spines["outline"].set_visible(False)
     bar.ax.tick_params(labelsize=7)
 
 

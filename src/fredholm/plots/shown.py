@@ -69,7 +69,7 @@ def has_region(problem: Equation | None) -> bool:
 
 def has_truth(problem: Equation | None) -> bool:
     """True where predictions can be compared with an exact solution."""
-    return has_region(problem) and problem.exact is not None  # type: ignore[union-attr]
+    return problem is not None and problem.evaluation is not None and problem.exact is not None
 
 
 def chosen_seeds(solution: Solution, problem: Equation) -> list[int]:
@@ -156,8 +156,9 @@ def plane(problem: Equation) -> Plane:
     within = np.all(points @ hull.equations[:, :2].T + hull.equations[:, 2] <= 1e-9, axis=1)
     inside = np.ones(len(points), bool) if hull.volume > FULL * np.prod(high - low) else within
     half = (high - low) / (SQUARE - 1) / 2
-    extent = (low[0] - half[0], high[0] + half[0], low[1] - half[1], high[1] + half[1])
-    return Plane(tuple(map(float, extent)), points, inside.reshape(SQUARE, SQUARE))  # type: ignore[arg-type]
+    left, bottom = (float(edge) for edge in low - half)
+    right, top = (float(edge) for edge in high + half)
+    return Plane((left, right, bottom, top), points, inside.reshape(SQUARE, SQUARE))
 
 
 def shared_problem(solutions: Mapping[str, Solution]) -> Equation | None:
