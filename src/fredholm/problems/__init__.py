@@ -2,7 +2,7 @@
 
 from fredholm.problems.coagulation import Collocation, EulerGrid
 from fredholm.problems.coagulation_kernels import AdditiveKernel, ConstantKernel, CutOffKernel, SaturatingKernel
-from fredholm.problems.evaluation import InsideBalls, RadialGrid
+from fredholm.problems.evaluation import InsideBalls, RadialGrid, evaluation_profiles
 from fredholm.problems.maxwell import InsideDiscs, Maxwell
 from fredholm.problems.poisson import Charges, Poisson
 from fredholm.problems.smoluchowski import Smoluchowski
@@ -28,4 +28,5 @@ __all__ = [
     "SmoluchowskiGolovin",
     "Volterra",
     "Wires",
+    "evaluation_profiles",
 ]
