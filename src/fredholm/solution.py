@@ -161,10 +161,9 @@ class Solution:
         data = {
             "mean": ((*dims, *outputs), self(points).reshape(*shape, *tail)),
             "members": (("seed", *dims, *outputs), members),
+            "main": ((*dims, *outputs), self.main(points).reshape(*shape, *tail)),
             "target": ((*dims, *outputs), self.target(points).reshape(*shape, *tail)),
         }
-        if self._main is not self._u:
-            data["main"] = ((*dims, *outputs), self.main(points).reshape(*shape, *tail))
         if self.problem is not None and self.problem.exact is not None and not self.problem.is_drawn:
             data["exact"] = ((*dims, *outputs), np.asarray(self.problem.truth(jnp.asarray(points, float))).reshape(*shape, *tail))
         return xr.Dataset(data, coords={"seed": list(self.seeds), **coordinates}, attrs={"made_by": "fredholm"})

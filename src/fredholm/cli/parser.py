@@ -65,8 +65,8 @@ examples:
   fredholm report runs/mine
   fredholm report runs/comparison              a folder with several runs gives one page with all of them"""
 PREDICT_EXAMPLES = """\
-The file has the mean over the seeds, the target network's prediction (the delayed copy), the exact solution where it is known, and
-every seed's own prediction.
+The file has the mean over the seeds, that of the networks without the averaging of their parameters, that of the target networks (the
+delayed copies), the exact solution where it is known, and every seed's own prediction.
 
 examples:
   fredholm predict runs/volterra --out u.csv
