@@ -12,6 +12,7 @@ from fredholm.training.loop import Training
 from fredholm.training.setup import prepare
 
 TINY = {"network": fr.MLP(8, 1, "tanh"), "batch": 8, "progress": False}
+POINTS = np.array([[0.5], [1.5]])
 VOLTERRA, POISSON = fr.problems.Volterra(), fr.problems.Poisson()
 
 
@@ -68,6 +69,35 @@ def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(method, tmp_path)
         same = [7, 14, 28, 35, 40]
         assert np.array_equal(whole.history[name].sel(step=same), resumed.history[name].sel(step=same)), name
     assert resumed.steps == 40
+
+
+def test_averaging_does_not_change_the_training_and_is_the_answer(tmp_path):
+    keywords = {**TINY, "rule": fr.MonteCarlo(2), "seeds": 2, "record_every": 10, "optimizer": fr.Adam()}
+    for method in (fr.DelayedTarget(), fr.Standard()):
+        raw = fr.solve(VOLTERRA, method, steps=30, average=0.0, **keywords)
+        made = fr.solve(VOLTERRA, method, steps=30, average=0.9, **keywords)
+        assert np.array_equal(weights(raw), weights(made))
+        assert np.array_equal(raw.history["error"], made.history["error_main"])
+        assert np.array_equal(raw.members(POINTS).mean(axis=0), made.main(POINTS))
+        assert not np.array_equal(made(POINTS), made.main(POINTS))
+        assert "error_main" not in raw.history
+        assert np.allclose(made.history["error"][:, -1], made.evaluate()["relative_l2"], rtol=1e-5)
+    fr.solve(VOLTERRA, method, steps=17, average=0.9, out=tmp_path / "run", **keywords)
+    resumed = fr.resume(tmp_path / "run", steps=30, progress=False)
+    for other in (resumed, fr.load(tmp_path / "run")):
+        assert np.array_equal(made.members(POINTS), other.members(POINTS))
+        assert np.array_equal(made.main(POINTS), other.main(POINTS))
+
+
+def test_the_average_is_the_weighted_mean_of_the_parameters_after_each_step():
+    setup = prepare(VOLTERRA, fr.Standard(), rule=fr.MonteCarlo(2), steps=5, seeds=1, network=TINY["network"], batch=8, average=0.5)
+    training, parameters = Training(setup), []
+    for step in range(1, 6):
+        training.advance(step)
+        parameters.append(np.asarray(training.states.u.network.layers[0].weight))
+    shares = 0.5 ** np.arange(4, -1, -1)
+    expected = sum(share * value for share, value in zip(shares / shares.sum(), parameters, strict=True))
+    assert np.allclose(training.states.average.network.layers[0].weight, expected, rtol=1e-5)
 
 
 def test_matched_seeds_share_their_first_networks():

@@ -23,7 +23,7 @@ from fredholm.domains import (
 from fredholm.equation import Condition, Defaults, Equation, Integral
 from fredholm.methods import DelayedTarget, DoubleSampling, Standard
 from fredholm.metrics import Evaluation
-from fredholm.networks import MLP
+from fredholm.networks import MLP, Constrained
 from fredholm.operators import curl, derivative, directional, divergence, gradient, laplacian
 from fredholm.optimizers import Adam, Constant, Cosine
 from fredholm.rules import (
@@ -62,6 +62,7 @@ __all__ = [
     "ClenshawCurtis",
     "Condition",
     "Constant",
+    "Constrained",
     "Cosine",
     "Defaults",
     "DelayedTarget",

@@ -32,7 +32,8 @@ class Solution:
         settings: everything that defines the run, as plain data (what `run.json` holds).
         status: a `SeedStatus` for each seed, how its training ended and at which step.
         history: an `xarray.Dataset` over (seed, step) with `loss` and its parts, `integration_variance`, `excess_variance`, `drift`,
-            `error` and what else applies.
+            `error` and what else applies. Where the parameters are averaged, `error` is that of the average, the answer, and
+            `error_main` that of the network itself.
         unknowns: the learned scalars, an array over the seeds for each.
     """
 
@@ -45,9 +46,11 @@ class Solution:
         u: Field,
         target: Field,
         arrays: Arrays,
+        main: Field | None = None,
     ):
         self.problem, self.settings, self.status, self.history = problem, settings, tuple(status), history
-        self._u, self._target = u, target  # stacked over the seeds
+        # Stacked over the seeds: the answer, the delayed copy, and the network itself, which is the answer unless it is averaged.
+        self._u, self._target, self._main = u, target, u if main is None else main
         self._scores: dict[str, np.ndarray] | None = None  # what evaluate() found, since tables and pictures ask for it again
         self._arrays = arrays  # the whole training state by path, so that a saved solution can be continued
 
@@ -87,6 +90,10 @@ class Solution:
     def target(self, points: Any) -> np.ndarray:
         """The mean prediction of the target network, the delayed copy; the network itself for methods that have none."""
         return self._mean(self._predict(self._target, points))
+
+    def main(self, points: Any) -> np.ndarray:
+        """The mean prediction of the network itself; the same as the solution's where the parameters are not averaged."""
+        return self._mean(self._predict(self._main, points))
 
     def _mean(self, values: np.ndarray) -> np.ndarray:
         good = self.good if self.good.any() else np.ones(len(self.status), bool)
@@ -155,6 +162,7 @@ class Solution:
         data = {
             "mean": ((*dims, *outputs), self(points).reshape(*shape, *tail)),
             "members": (("seed", *dims, *outputs), members),
+            "main": ((*dims, *outputs), self.main(points).reshape(*shape, *tail)),
             "target": ((*dims, *outputs), self.target(points).reshape(*shape, *tail)),
         }
         if self.problem is not None and self.problem.exact is not None and not self.problem.is_drawn:
@@ -251,12 +259,16 @@ def load(path: str | os.PathLike[str], network: Any = None, problem: Equation | 
     recipe = _network_recipe(network, settings)
     skeleton = _field_skeleton(recipe, settings)
     with jax.enable_x64(settings["precision"] == "float64"):
-        u = _stacked(skeleton, {name.removeprefix(".u"): value for name, value in arrays.items() if name.startswith(".u.")})
-        kept = {name.removeprefix(".method"): value for name, value in arrays.items() if name.startswith(".method.network")}
-        unknowns = {name.removeprefix(".method"): value for name, value in arrays.items() if name.startswith(".method.unknowns")}
-        target = _stacked(skeleton, {**kept, **unknowns}) if kept else u
+        main = _saved(skeleton, arrays, ".u")
+        answer, target = (main if (found := _saved(skeleton, arrays, part)) is None else found for part in (".average", ".method"))
     status = [SeedStatus(Status[name], at) for name, at in settings["status"]]
-    return Solution(problem, settings, status, history, u, target, arrays)
+    return Solution(problem, settings, status, history, answer, target, arrays, main)
+
+
+def _saved(skeleton: Field, arrays: Arrays, part: str) -> Field | None:
+    """The network in this part of the training state, or None where there is none."""
+    kept = {name.removeprefix(part): value for name, value in arrays.items() if name.startswith((f"{part}.network", f"{part}.unknowns"))}
+    return _stacked(skeleton, kept) if kept else None
 
 
 def _decoded(data: Any) -> Any:

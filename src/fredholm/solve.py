@@ -36,6 +36,7 @@ def solve(
     optimizer: AbstractOptimizer | optax.GradientTransformation | None = None,
     steps: int | None = None,
     batch: int | None = None,
+    average: float | None = None,
     seeds: int | Sequence[int] = 4,
     out: str | os.PathLike[str] | None = None,
     throw: bool = True,
@@ -60,6 +61,9 @@ def solve(
         optimizer: a recipe (`Adam(1e-3)`) or any optax transformation.
         steps: the number of optimiser steps.
         batch: points x in each step.
+        average: the answer is an exponential average of the parameters, of which this share stays at each step: 0.999 is a mean over about
+            the last 1000 steps. 0: the answer is the network itself. Averaging does not change the training; `solution.main` is the
+            network itself, and the history has `error` of the answer and `error_main` of the network.
         seeds: how many, or which; the same seed gives every method the same network, volumes and points.
         out: a new folder for the run: settings, history and checkpoints. `resume(out)` continues it.
         throw: raise `SolveError` if a seed failed; otherwise the status says so.
@@ -75,7 +79,7 @@ def solve(
     if checkpoint_every is not None:
         positive_integer("checkpoint_every", checkpoint_every)
     budget = time_budget(minutes)
-    setup = prepare(problem, method, rule, network, optimizer, steps, batch, seeds, record_every, precision, stop)
+    setup = prepare(problem, method, rule, network, optimizer, steps, batch, seeds, record_every, precision, stop, average)
     settings = {
         "format": FORMAT,
         "label": label or f"{type(problem).__name__}, {type(setup.method).__name__}, {setup.rule!r}",
@@ -125,6 +129,7 @@ def resume(
     if settings["stop"] is not None and stop is None:
         logger.warning("%s was started with stop=%s, which is not in effect now: give stop= again if you want it.", path, settings["stop"])
     kept = {name: settings[name] for name in ("batch", "seeds", "record_every", "precision")}
+    kept["average"] = settings.get("average", 0.0)  # a run of before there was averaging has none
     setup = prepare(**parts, **kept, steps=total, stop=stop)
     settings = {**settings, "steps": total}
     with jax.enable_x64(setup.precision == "float64"):
@@ -181,7 +186,8 @@ def _train(
     states = training.states
     target = training.setup.method.target(states.u, states.method)
     status = training.status(ended)
-    solution = Solution(training.setup.problem, settings, status, training.history(), states.u, target, training.snapshot())
+    answer = states.u if states.average is None else states.average
+    solution = Solution(training.setup.problem, settings, status, training.history(), answer, target, training.snapshot(), states.u)
     failures = describe_failures(status, training.setup.seeds)
     for line in failures:
         logger.warning("%s", line)

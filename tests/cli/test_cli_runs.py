@@ -91,7 +91,7 @@ def test_predict_writes_what_the_solution_says(run, capsys):
         np.testing.assert_array_equal(data["members"], solution.members(points))
     with open("u.csv", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0]) == ["x0", "mean", "target", "exact", "seed_0", "seed_1"]
+    assert list(rows[0]) == ["x0", "mean", "main", "target", "exact", "seed_0", "seed_1"]
     np.testing.assert_allclose([float(row["seed_1"]) for row in rows], np.asarray(solution.members(points))[1], rtol=1e-6)
     capsys.readouterr()
     for grid, out, message in (("x0=0:5:11", "u.csv", "exists"), ("x0=0:5", "v.csv", "low:high:count"), ("x0=0,1 x1=0", "v.csv", "axes")):

@@ -150,6 +150,7 @@ def keywords_of(problem: Equation, options: Namespace) -> dict[str, Any]:
         "optimizer": optimizer_of(problem, options),
         "steps": None if options.steps is None else positive_integer("--steps", options.steps),
         "batch": options.batch,
+        "average": options.average,
         "seeds": values.seeds(options.seeds),
         "minutes": options.minutes,
         "stop": None if options.stop_at is None else Tolerance(options.stop_at),

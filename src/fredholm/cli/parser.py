@@ -65,8 +65,8 @@ examples:
   fredholm report runs/mine
   fredholm report runs/comparison              a folder with several runs gives one page with all of them"""
 PREDICT_EXAMPLES = """\
-The file has the mean over the seeds, the target network's prediction (the delayed copy), the exact solution where it is known, and
-every seed's own prediction.
+The file has the mean over the seeds, that of the networks without the averaging of their parameters, that of the target networks (the
+delayed copies), the exact solution where it is known, and every seed's own prediction.
 
 examples:
   fredholm predict runs/volterra --out u.csv
@@ -195,6 +195,8 @@ def _add_training(parser: Parser) -> None:
     group.add_argument("--steps", metavar="N", type=_whole, help="steps of the optimiser")
     _add_limits(group)
     group.add_argument("--batch", metavar="N", type=_whole, help="points x in each step")
+    average = "the answer is an average of the parameters, of which this share stays at each step; 0: the network itself"
+    group.add_argument("--average", metavar="X", type=_number, help=average)
     group.add_argument("--seeds", metavar="S", nargs="+", help="how many, or which (3,7); 4 unless given. They train side by side")
     group.add_argument("--precision", metavar="NAME", default="float32", help="float32 (unless given) or float64")
     group.add_argument("--record-every", metavar="N", type=_whole, help="steps between two points of the curves; 100 points unless given")

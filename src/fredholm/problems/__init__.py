@@ -1,32 +1,47 @@
 """Problems of the paper and of the literature, each an `Equation` like the user's own."""
 
+from fredholm.problems.bellman import Bellman
 from fredholm.problems.coagulation import Collocation, EulerGrid
 from fredholm.problems.coagulation_kernels import AdditiveKernel, ConstantKernel, CutOffKernel, SaturatingKernel
 from fredholm.problems.evaluation import InsideBalls, RadialGrid, evaluation_profiles
+from fredholm.problems.fractional import FractionalInterval, FractionalPoisson, InsideBall
+from fredholm.problems.fredholm import FredholmFirstKind, FredholmNonlinear, FredholmSecondKind
 from fredholm.problems.maxwell import InsideDiscs, Maxwell
+from fredholm.problems.parabolic import Parabolic
 from fredholm.problems.poisson import Charges, Poisson
 from fredholm.problems.smoluchowski import Smoluchowski
 from fredholm.problems.smoluchowski_exact import SmoluchowskiConstant, SmoluchowskiGolovin
-from fredholm.problems.volterra import Volterra
+from fredholm.problems.transport import TransportSlab
+from fredholm.problems.volterra import Volterra, Volterra2
 from fredholm.problems.wires import Wires
 
 __all__ = [
     "AdditiveKernel",
+    "Bellman",
     "Charges",
     "Collocation",
     "ConstantKernel",
     "CutOffKernel",
     "EulerGrid",
+    "FractionalInterval",
+    "FractionalPoisson",
+    "FredholmFirstKind",
+    "FredholmNonlinear",
+    "FredholmSecondKind",
+    "InsideBall",
     "InsideBalls",
     "InsideDiscs",
     "Maxwell",
+    "Parabolic",
     "Poisson",
     "RadialGrid",
     "SaturatingKernel",
     "Smoluchowski",
     "SmoluchowskiConstant",
     "SmoluchowskiGolovin",
+    "TransportSlab",
     "Volterra",
+    "Volterra2",
     "Wires",
     "evaluation_profiles",
 ]

@@ -62,7 +62,13 @@ class Maxwell(Equation):
             outputs=3,
             # The published settings (settings.md, part E).
             defaults=Defaults(
-                DelayedTarget(tau=0.75, regularization=64.0, split=1000.0), MonteCarlo(1), MLP(64, 5, "tanh"), Adam(1e-3), 20_000, 400
+                DelayedTarget(tau=0.75, regularization=64.0, split=1000.0),
+                MonteCarlo(1),
+                MLP(64, 5, "tanh"),
+                Adam(1e-3),
+                20_000,
+                400,
+                average=0.0,
             ),
         )
 

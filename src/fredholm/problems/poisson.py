@@ -173,4 +173,4 @@ def _defaults(dim: int) -> Defaults:
         method, network, batch = DelayedTarget(tau=0.999, regularization=1.0, split=100.0), MLP(64, 3, "silu"), 400
     else:
         method, network, batch = DelayedTarget(tau=0.996, regularization=4.0, split=500.0), MLP(64, 5, "silu"), 500
-    return Defaults(method, MonteCarlo(1), network, Adam(1e-3), 20_000, batch)
+    return Defaults(method, MonteCarlo(1), network, Adam(1e-3), 20_000, batch, average=0.0)

@@ -58,7 +58,9 @@ class Smoluchowski(Equation):
             exact=None if reference is None else reference.solve(self.coagulation),
             evaluation=evaluation or Evaluation(at=domain, score="mse"),
             # The published settings (settings.md, part F); f has weight 1, so there is no split.
-            defaults=Defaults(DelayedTarget(tau=0.99, regularization=1.0), MonteCarlo(1), MLP(64, 3, "silu"), Adam(1e-3), 20_000, 400),
+            defaults=Defaults(
+                DelayedTarget(tau=0.99, regularization=1.0), MonteCarlo(1), MLP(64, 3, "silu"), Adam(1e-3), 20_000, 400, average=0.0
+            ),
         )
 
     def recipe(self) -> dict[str, Any]:

@@ -24,6 +24,7 @@ class TrainState(eqx.Module):
     u: Field
     optimizer: Any  # the optimiser's state
     method: Any  # the method's state: for delayed targets, the target network
+    average: Field | None  # the averaged network, which is the answer; None where the network itself is
     alive: Bool[Array, ""]  # False once the seed has failed; its state then stays at the last good one
     failed_at: Int[Array, ""]  # the step where it failed, or -1
     failed_loss: Float[Array, ""]  # the loss at that step
@@ -37,6 +38,7 @@ class Program(eqx.Module):
     rules: tuple[AbstractRule, ...]
     optimizer: optax.GradientTransformation
     batch: int
+    average: float = 0.0  # a; 0: none is kept
 
     def init(self, network: Any, equation: Equation) -> TrainState:
         """The state of one seed before its first step."""
@@ -46,6 +48,7 @@ class Program(eqx.Module):
             u,
             self.optimizer.init(eqx.filter(u, eqx.is_inexact_array)),
             self.method.init(u),
+            u if self.average > 0 else None,
             alive=jnp.asarray(True),
             failed_at=jnp.asarray(-1, int),
             failed_loss=jnp.asarray(0.0, float),
@@ -63,7 +66,14 @@ class Program(eqx.Module):
         failed_at = jnp.where(bad, step, state.failed_at)
         failed_loss = jnp.where(bad, loss, state.failed_loss)
         method = self.method.update(u, state.method, step)
-        return TrainState(u, optimizer, method, state.alive, failed_at, failed_loss, state.limit), {"loss": loss, **info}
+        average = None if state.average is None else self.averaged(state.average, u, step)
+        return TrainState(u, optimizer, method, average, state.alive, failed_at, failed_loss, state.limit), {"loss": loss, **info}
+
+    def averaged(self, average: Field, u: Field, step: Int[Array, ""]) -> Field:
+        r"""$\bar\theta_k = \bar\theta_{k-1} + \frac{1 - a}{1 - a^{k}}\,(\theta_k - \bar\theta_{k-1})$ after step k = 1, 2, ...: the mean of all
+        parameters so far, with weights that fall by a for each step back. The first network, which knows nothing yet, has no weight."""
+        share = (1 - self.average) / -jnp.expm1((step + 1) * jnp.log(self.average))
+        return jax.tree.map(lambda old, new: old + share * (new - old) if eqx.is_inexact_array(new) else new, average, u)
 
 
 def compile_chunk(program: Program, static: Any, equation: Equation, mesh: Mesh) -> Callable[..., Any]:

@@ -30,7 +30,7 @@ class Training:
     def __init__(self, setup: Setup):
         self.setup = setup
         self.mesh = seed_mesh(len(setup.seeds))
-        self.program = Program(setup.method, setup.rules, setup.optimizer.build(setup.steps), setup.batch)
+        self.program = Program(setup.method, setup.rules, setup.optimizer.build(setup.steps), setup.batch, setup.average)
         self.keys = stack_keys(setup.seeds)
         equation = setup.problem
         if equation.is_drawn:

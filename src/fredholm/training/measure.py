@@ -86,8 +86,11 @@ def compile_measure(program: Program, static: Any, equation: Equation, mesh: Mes
         if points is not None:
             recorded["drift"] = drift(equation, state.u, target, points[:500])
         if points is not None and evaluation is not None and equation.exact is not None:
-            prediction = jax.vmap(lambda x: as_vector("u", state.u(x)))(points)
-            recorded["error"] = METRICS[evaluation.score](prediction, equation.truth(points), points)
+            truth = equation.truth(points)
+            answers = {"error": state.u} if state.average is None else {"error": state.average, "error_main": state.u}
+            for name, answer in answers.items():
+                prediction = jax.vmap(lambda x, answer=answer: as_vector("u", answer(x)))(points)
+                recorded[name] = METRICS[evaluation.score](prediction, truth, points)
         recorded.update({f"unknown_{name}": value for name, value in state.u.unknowns.items()})
         return recorded
 

@@ -23,6 +23,7 @@ GENERAL_RULE = MonteCarlo(8)
 GENERAL_NETWORK = MLP(64, 3, "tanh")
 GENERAL_OPTIMIZER = Adam(1e-3, Cosine())
 GENERAL_STEPS, GENERAL_BATCH = 10_000, 200
+LONGEST_AVERAGE = 0.999  # over about the last 1000 steps, or the last tenth of a run that is shorter than 10 000
 RECORDS = 100  # records in a run, unless the caller says how often
 
 
@@ -40,6 +41,7 @@ class Setup(eqx.Module):
     record_every: int
     precision: str
     stop: AbstractStop | None
+    average: float
 
     @property
     def rules(self) -> tuple[AbstractRule, ...]:
@@ -48,7 +50,7 @@ class Setup(eqx.Module):
 
     def describe(self) -> dict[str, Any]:
         """The settings as JSON."""
-        names = ("problem", "method", "rule", "network", "optimizer", "steps", "batch", "seeds", "record_every", "precision")
+        names = ("problem", "method", "rule", "network", "optimizer", "steps", "batch", "seeds", "record_every", "precision", "average")
         described = {name: encode(getattr(self, name)) for name in names}
         described["inputs"], described["outputs"] = self.problem.inputs, self.problem.outputs
         described["unknowns"] = sorted(self.problem.unknowns)
@@ -68,6 +70,7 @@ def prepare(
     record_every: int | None = None,
     precision: Literal["float32", "float64"] = "float32",
     stop: AbstractStop | None = None,
+    average: float | None = None,
 ) -> Setup:
     """Fills in the defaults of the problem or of the general recipe, and refuses what makes no sense before anything is compiled."""
     if not isinstance(problem, Equation):
@@ -93,6 +96,7 @@ def prepare(
         positive_integer("record_every", record_every) if record_every is not None else max(1, steps // RECORDS),
         precision,
         stop,
+        _average(average if average is not None else defaults.average, steps),
     )
     with jax.enable_x64(precision == "float64"):
         check_equation(problem, setup.rules, setup.network)
@@ -125,6 +129,15 @@ def _seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
     if not chosen or len(set(chosen)) != len(chosen):
         raise ValueError(f"seeds: got {seeds!r}; expected a number of seeds, or different whole numbers.")
     return chosen
+
+
+def _average(average: float | None, steps: int) -> float:
+    if average is None:
+        return min(LONGEST_AVERAGE, max(0.0, 1 - 10 / steps))
+    try:
+        return real("average", average, low=0.0, below=1.0)
+    except ValueError as error:
+        raise ValueError(f"{error} For instance 0.999, a mean over about the last 1000 steps, or 0 for the network itself.") from None
 
 
 def _kind(name: str, value: Any, kind: type, example: str) -> Any:

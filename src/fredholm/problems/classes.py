@@ -1,0 +1,48 @@
+"""One recipe for each class of equation: what the zoo uses, with nothing tuned to a single case but network, steps and batch."""
+
+from typing import Any
+
+import equinox as eqx
+
+from fredholm.equation import Defaults
+from fredholm.methods import AbstractMethod, DelayedTarget, DoubleSampling, Standard
+from fredholm.optimizers import AbstractOptimizer, Adam, Cosine
+from fredholm.rules import AbstractRule, Gauss, MonteCarlo
+
+
+class Class(eqx.Module):
+    """A class of equations and the method, rule and optimiser that serve it; the parameters are averaged in all of them."""
+
+    name: str
+    when: str  # the equations that it is for
+    method: AbstractMethod
+    rule: AbstractRule
+    optimizer: AbstractOptimizer
+
+    def defaults(self, network: Any, steps: int, batch: int) -> Defaults:
+        """The defaults of a problem of this class."""
+        return Defaults(self.method, self.rule, network, self.optimizer, steps, batch)
+
+
+SMOOTH = Class(
+    "smooth",
+    "the integral has one dimension and a smooth integrand: the nodes' error is far below the network's, and there is no noise",
+    Standard(),
+    Gauss(16),
+    Adam(3e-3, Cosine()),
+)
+ONE_SAMPLE = Class(
+    "one sample",
+    "f holds u on to its place and only one random sample of the integral is to be had at each point",
+    DelayedTarget(tau=0.99, regularization=1.0),
+    MonteCarlo(1),
+    Adam(1e-3, Cosine()),
+)
+SINGULAR = Class(
+    "singular",
+    "a singular or high-dimensional integral, whose samples are noisy, with derivatives of u inside",
+    DoubleSampling("all"),
+    MonteCarlo(16),
+    Adam(1e-3, Cosine()),
+)
+CLASSES = (SMOOTH, ONE_SAMPLE, SINGULAR)

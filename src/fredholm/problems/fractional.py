@@ -1,0 +1,149 @@
+"""Fractional equations with exact solutions: the fractional Laplacian on a ball, and two-sided fractional derivatives on an interval."""
+
+import math
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from fredholm.checks import positive_integer, real
+from fredholm.domains import Ball, Interval, Point, PowerLaw, Product, Sphere
+from fredholm.domains.round import unit_sphere_area
+from fredholm.equation import Condition, Equation, Integral
+from fredholm.networks import MLP, Constrained, Field
+from fredholm.operators import derivative, directional
+from fredholm.problems.classes import SINGULAR, SMOOTH
+
+Place = Float[Array, "d"]
+
+
+class InsideBall(eqx.Module):
+    r"""The form $u(x) = (1 - |x|^2)_+^p\,n(x)$: zero outside of the unit ball, and with the right slope at its surface.
+
+    A solution of the fractional equation of order α with a smooth f goes to zero like the distance to the surface to the power α/2 (Ros-Oton
+    and Serra, 2014), so that p = α/2 leaves a smooth factor to the network.
+    """
+
+    power: float  # p
+
+    def __call__(self, n: Any, x: Place) -> Float[Array, ""]:
+        room = 1 - jnp.sum(x**2)
+        return jnp.where(room > 0, jnp.where(room > 0, room, 1.0) ** self.power * n(x), 0.0)
+
+
+class Jumps(eqx.Module):
+    r"""The parts of the fractional Laplacian of order α at one x, multiplied by $\alpha\,r_0^\alpha/(C\,|S^{d-1}|)$; see `FractionalPoisson`."""
+
+    order: float  # α
+
+    def near(self, u: Field, x: Place, t: Float[Array, "p"]) -> Float[Array, ""]:
+        r"""$\frac{\alpha\,r_0^2}{2(2-\alpha)\,|S|}\,\partial_\xi^2 u(x + s r_0 b\,\xi)$."""
+        room, jump, direction = surface_distance(x), t[0], t[1:-2]
+        there = x + (t[-2] + t[-1]) * room * jump * direction
+        bend = directional(lambda p: directional(u, p, direction), there, direction)
+        return self.order * room**2 / (2 * (2 - self.order)) * bend / unit_sphere_area(len(x))
+
+    def far(self, u: Field, x: Place, t: Float[Array, "p"]) -> Float[Array, ""]:
+        r"""$\frac{1}{2\,|S|}\,\big(u(x + r\xi) + u(x - r\xi)\big)$ with $r = r_0/b'$."""
+        jump = surface_distance(x) / t[0] * t[1:]
+        return (extended(u, x + jump) + extended(u, x - jump)) / (2 * unit_sphere_area(len(x)))
+
+    def source(self, x: Place) -> Float[Array, ""]:
+        r"""$\alpha\,r_0^\alpha f(x)/(C\,|S|)$; C and f share the factors that grow with d."""
+        alpha, d = self.order, len(x)
+        # f/(C|S|) without the common factor 2^α Γ((d+α)/2)/Γ(d/2): C|S| has 2/|Γ(-α/2)|, f has Γ(α/2 + 2).
+        factor = 0.5 * math.gamma(alpha / 2 + 2) * abs(math.gamma(-alpha / 2))
+        return alpha * surface_distance(x) ** alpha * factor * (1 - (1 + alpha / d) * jnp.sum(x**2))
+
+
+class FractionalPoisson(Equation):
+    r"""$(-\Delta)^{\alpha/2} u = f$ in the unit ball of any dimension d, u = 0 outside; with
+    $f = 2^\alpha\,\Gamma(\tfrac\alpha2 + 2)\,\Gamma(\tfrac{d+\alpha}2)/\Gamma(\tfrac d2)\,\big(1 - (1 + \tfrac\alpha d)|x|^2\big)$ the solution
+    is $u(x) = (1 - |x|^2)_+^{1 + \alpha/2}$ (Dyda, 2012).
+
+    The operator is an expectation over a jump of length r in a uniform direction ξ. With $\delta = 2u(x) - u(x + r\xi) - u(x - r\xi)$,
+    $C = 2^\alpha\,\Gamma(\tfrac{d+\alpha}2)/(\pi^{d/2}\,|\Gamma(-\tfrac\alpha2)|)$ and $r_0 = 1 - |x|$, the distance to the surface,
+
+    $$(-\Delta)^{\alpha/2} u(x) = C\,|S^{d-1}| \Big\{ \frac{r_0^{2-\alpha}}{2(2-\alpha)}\,\mathbb{E}\Big[\frac{\delta}{r^2}\Big]_{r = r_0 b}
+        + \frac{r_0^{-\alpha}}{2\alpha}\,\mathbb{E}[\delta]_{r = r_0/b'} \Big\}, \qquad b \sim \text{Beta}(2-\alpha, 1),\; b' \sim \text{Beta}(\alpha, 1).$$
+
+    In float32 the second difference is noise for small r, so that the near part has the directional second derivative at a point between,
+    which has the same expectation: $\delta/r^2 = -\mathbb{E}[\partial_\xi^2 u(x + s r \xi)]$ with s = v + w, v and w uniform in
+    $[-\frac12, \frac12]$; near jumps stay inside of the ball, where u is smooth. The equation is multiplied by
+    $\alpha\,r_0^\alpha/(C\,|S^{d-1}|)$, which leaves 1 before u(x) and the variance bounded up to the surface.
+    """
+
+    order: float  # α
+
+    def __init__(self, dim: int = 2, order: float = 1.5):
+        """`dim` is d, at least 2; `order` is α, between 0 and 2."""
+        dim, self.order = positive_integer("dim", dim, least=2), real("order", order, low=0.01, high=1.99)
+        alpha, jumps, directions, between = self.order, Jumps(self.order), Sphere((0.0,) * dim), Interval(-0.5, 0.5)
+        super().__init__(
+            domain=Ball((0.0,) * dim),
+            f=lambda u, x: extended(u, x),
+            integrals=[
+                Integral(Product(PowerLaw(0.0, 1.0, 2 - alpha), directions, between, between), jumps.near),
+                Integral(Product(PowerLaw(0.0, 1.0, alpha), directions), jumps.far),
+            ],
+            y=jumps.source,
+            exact=lambda x: jnp.maximum(1 - jnp.sum(x**2), 0.0) ** (1 + alpha / 2),
+            defaults=SINGULAR.defaults(Constrained(MLP(64, 3, "silu"), InsideBall(alpha / 2)), 10_000, 100),
+        )
+
+    def recipe(self) -> dict[str, Any]:
+        return {"dim": self.inputs, "order": self.order}
+
+
+def extended(u: Field, x: Place) -> Float[Array, ""]:
+    """u inside of the unit ball, and 0 outside, whatever the network says there."""
+    inside = jnp.sum(x**2) < 1
+    # The network is asked at the origin instead of far away, where it may overflow.
+    return jnp.where(inside, u(jnp.where(inside, x, jnp.zeros_like(x))), 0.0)
+
+
+def surface_distance(x: Place) -> Float[Array, ""]:
+    r"""$r_0 = 1 - |x|$; not less than the grain of float32, so that it can be divided by."""
+    return jnp.maximum(1 - jnp.sqrt(jnp.sum(x**2)), 1e-6)
+
+
+class FractionalInterval(Equation):
+    r"""$D_{0+}^\alpha u + D_{1-}^\alpha u = f$ on [0, 1] with the two Riemann-Liouville derivatives, u = u' = 0 at both ends; the solution is
+    $u(x) = x^3 (1-x)^3$.
+
+    Where u and u' vanish at the ends, $1 < \alpha < 2$, the derivatives are $D_{0+}^\alpha u(x) = \frac{x^{2-\alpha}}{\Gamma(3-\alpha)}\,
+    \mathbb{E}[u''(x - x\,b)]$ with $b \sim \text{Beta}(2-\alpha, 1)$ and its mirror image: the power weight of the kernel is the measure, where
+    uniform nodes would have infinite variance. With (k, c) = (3, 1), (4, -3), (5, 3), (6, -1),
+    $f(x) = \sum_k c_k \frac{k!}{\Gamma(k+1-\alpha)} \big(x^{k-\alpha} + (1-x)^{k-\alpha}\big)$ (DeepXDE; Pang, Lu and Karniadakis, fPINNs, 2019).
+    """
+
+    order: float  # α
+
+    def __init__(self, order: float = 1.5):
+        """`order` is α, between 1 and 2."""
+        self.order = alpha = real("order", order, low=1.01, high=1.99)
+        ends = [Point(0.0), Point(1.0)]
+        jumps = PowerLaw(0.0, 1.0, 2 - alpha)
+        super().__init__(
+            domain=Interval(0.0, 1.0),
+            integrals=[
+                Integral(jumps, lambda u, x, b: half_derivative(u, x, x, b[0], alpha)),
+                Integral(jumps, lambda u, x, b: half_derivative(u, x, x - 1, b[0], alpha)),
+            ],
+            y=lambda x: sum(
+                c * math.factorial(k) / math.gamma(k + 1 - alpha) * (x[0] ** (k - alpha) + (1 - x[0]) ** (k - alpha))
+                for k, c in ((3, 1), (4, -3), (5, 3), (6, -1))
+            ),
+            conditions=[Condition(at=end, value=0.0) for end in ends] + [Condition(at=end, value=0.0, of=derivative) for end in ends],
+            exact=lambda x: (x[0] * (1 - x[0])) ** 3,
+            defaults=SMOOTH.defaults(MLP(32, 3, "tanh"), 10_000, 64),
+        )
+
+    def recipe(self) -> dict[str, Any]:
+        return {"order": self.order}
+
+
+def half_derivative(u: Field, x: Place, way: Place, b: Float[Array, ""], alpha: float) -> Float[Array, ""]:
+    r"""$\frac{|w|^{2-\alpha}}{\Gamma(3-\alpha)}\,u''(x - b\,w)$: w = x leads to the left end, w = x - 1 to the right one."""
+    return jnp.abs(way[0]) ** (2 - alpha) / math.gamma(3 - alpha) * derivative(u, x - b * way, order=2)
