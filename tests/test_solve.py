@@ -90,13 +90,15 @@ def test_averaging_does_not_change_the_training_and_is_the_answer(tmp_path):
 
 
 def test_the_average_is_the_weighted_mean_of_the_parameters_after_each_step():
-    setup = prepare(VOLTERRA, fr.Standard(), rule=fr.MonteCarlo(2), steps=5, seeds=1, network=TINY["network"], batch=8, average=0.5)
+    setup = prepare(VOLTERRA, fr.Standard(), rule=fr.MonteCarlo(2), steps=5, seeds=1, network=TINY["network"], batch=8, average=0.2)
     training, parameters = Training(setup), []
     for step in range(1, 6):
         training.advance(step)
         parameters.append(np.asarray(training.states.u.network.layers[0].weight))
-    shares = 0.5 ** np.arange(4, -1, -1)
-    expected = sum(share * value for share, value in zip(shares / shares.sum(), parameters, strict=True))
+    shares = [1.0, 10 / 11, 10 / 12, 0.8, 0.8]  # the first network has no weight; a tenth of the steps, then 1 - a
+    expected = np.zeros(())
+    for share, value in zip(shares, parameters, strict=True):
+        expected = expected + share * (value - expected)
     assert np.allclose(training.states.average.network.layers[0].weight, expected, rtol=1e-5)
 
 
@@ -239,3 +241,12 @@ def test_compare_gives_every_method_the_same_seeds(tmp_path):
     assert [solution.seeds for solution in solutions.values()] == [(3, 5), (3, 5)]
     assert {path.name for path in (tmp_path / "both").iterdir()} == {"standard", "delayed"}
     assert solutions["standard"].settings["batch"] == 4
+
+
+def test_what_follows_from_a_solution_is_that_of_its_members():
+    solution = fr.solve(fr.problems.Volterra(), network=fr.MLP(8, 1, "tanh"), steps=3, seeds=2, batch=4, progress=False)
+    points, step = np.array([[1.0], [2.0]]), 1e-2
+    slopes = solution.members(points, of=fr.derivative)
+    by_differences = (solution.members(points + step) - solution.members(points - step)) / (2 * step)
+    np.testing.assert_allclose(slopes, by_differences, atol=1e-4)
+    np.testing.assert_allclose(solution(points, of=fr.derivative), slopes.mean(axis=0))

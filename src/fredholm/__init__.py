@@ -49,6 +49,7 @@ from fredholm.solve import compare, resume, solve
 from fredholm.status import Interrupted, SeedStatus, SolveError, Status
 from fredholm.training.devices import use_all_cores
 from fredholm.training.stopping import Plateau, Tolerance
+from fredholm.view import View
 
 __version__ = "0.1.0"
 
@@ -105,6 +106,7 @@ __all__ = [
     "Standard",
     "Status",
     "Tolerance",
+    "View",
     "compare",
     "curl",
     "derivative",

@@ -13,6 +13,7 @@ from fredholm.domains import AbstractDomain, Law, Point
 from fredholm.metrics import AbstractEvaluation, Evaluation
 from fredholm.networks import Field
 from fredholm.rules import AbstractRule
+from fredholm.view import View
 
 
 class Integral(eqx.Module):
@@ -92,7 +93,7 @@ class Defaults(eqx.Module):
     optimizer: Any = None
     steps: int | None = None
     batch: int | None = None
-    average: float | None = None  # see solve; None: over the last tenth of the run, at most 0.999; 0: the answer is the network itself
+    average: float | None = None  # see solve; None: 0.999; 0: the answer is the network itself
 
 
 class Equation(eqx.Module):
@@ -117,6 +118,7 @@ class Equation(eqx.Module):
     outputs: int  # m, the number of unknown functions
     unknowns: dict[str, float]  # learned scalars and their first values, read as u.name
     defaults: Defaults
+    view: View  # what pictures show
 
     def __init__(
         self,
@@ -132,6 +134,7 @@ class Equation(eqx.Module):
         unknowns: Mapping[str, float] | None = None,
         *,
         defaults: Defaults | None = None,
+        view: View | None = None,
     ):
         if not isinstance(domain, AbstractDomain):
             raise ValueError(f"Equation domain: got {domain!r}; expected a domain, for instance Interval(0.0, 1.0).")
@@ -148,7 +151,12 @@ class Equation(eqx.Module):
         self.outputs = positive_integer("Equation outputs", outputs)
         self.unknowns = {name: real(f"Equation unknowns[{name!r}]", value) for name, value in (unknowns or {}).items()}
         self.evaluation = evaluation or (None if isinstance(domain, Law) else Evaluation(at=domain))
-        self.defaults = defaults or Defaults()
+        self.defaults, self.view = defaults or Defaults(), view or View()
+        for kind, letters, size in (("inputs", self.view.inputs, self.inputs), ("outputs", self.view.outputs, self.outputs)):
+            if letters and len(letters) != size:
+                raise ValueError(f"View {kind}: got {letters}; expected {size} letters, as the equation has {size} {kind}.")
+        if self.view.through and (len(self.view.through) != self.inputs or not 0 <= self.view.output < self.outputs):
+            raise ValueError(f"View through, output: expected a point of {self.inputs} inputs and an output below {self.outputs}.")
 
     @property
     def sign(self) -> float:

@@ -2,7 +2,7 @@
 
 import html
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -79,13 +79,19 @@ class Solution:
         """The learned scalars of each seed."""
         return {name: np.asarray(value) for name, value in self._u.unknowns.items()}
 
-    def members(self, points: Any) -> np.ndarray:
-        """The prediction of every seed at points of shape (n, d): (s, n), or (s, n, m) for m outputs."""
-        return self._predict(self._u, points)
+    def members(self, points: Any, *, of: Callable[..., Any] | None = None) -> np.ndarray:
+        """The prediction of every seed at points of shape (n, d): (s, n), or (s, n, m) for m outputs.
 
-    def __call__(self, points: Any) -> np.ndarray:
-        """The mean prediction over the seeds that ended well, at points of shape (n, d): (n,), or (n, m) for m outputs."""
-        return self._mean(self.members(points))
+        `of` is for what follows from the solution: `of=lambda u, x: fr.gradient(u, x)`.
+        """
+        return self._predict(self._u, points, of)
+
+    def __call__(self, points: Any, *, of: Callable[..., Any] | None = None) -> np.ndarray:
+        """The mean prediction over the seeds that ended well, at points of shape (n, d): (n,), or (n, m) for m outputs.
+
+        With `of`, the mean of what follows from the solution: `solution(points, of=lambda u, x: fr.derivative(u, x))` is its slope.
+        """
+        return self._mean(self.members(points, of=of))
 
     def target(self, points: Any) -> np.ndarray:
         """The mean prediction of the target network, the delayed copy; the network itself for methods that have none."""
@@ -99,14 +105,14 @@ class Solution:
         good = self.good if self.good.any() else np.ones(len(self.status), bool)
         return values[good].mean(axis=0)
 
-    def _predict(self, u: Field, points: Any) -> np.ndarray:
+    def _predict(self, u: Field, points: Any, of: Callable[..., Any] | None = None) -> np.ndarray:
         with self._precision():
             points = jnp.asarray(points, float)
             if points.ndim != 2 or points.shape[1] != u.inputs:
                 raise ValueError(f"points: got shape {points.shape}; expected (n, {u.inputs}), one point in each row.")
             # In blocks, since a grid of evaluation can be larger than what the devices hold for all seeds at once.
-            blocks = [_predict_stacked(u, points[start : start + BLOCK]) for start in range(0, len(points), BLOCK)]
-            return np.concatenate([np.asarray(block) for block in blocks] or [np.asarray(_predict_stacked(u, points))], axis=1)
+            starts = range(0, max(1, len(points)), BLOCK)
+            return np.concatenate([np.asarray(_predict_stacked(u, points[start : start + BLOCK], of)) for start in starts], axis=1)
 
     def evaluate(self, points: Any = None, *, problem: Equation | None = None) -> dict[str, np.ndarray]:
         """The error of each seed against the exact solution: `mse`, `relative_l2` and where they apply `mse_mean_free`,
@@ -132,13 +138,12 @@ class Solution:
 
     def summary(self, *, problem: Equation | None = None) -> dict[str, tuple[float, float, float]]:
         """The mean over the seeds that ended well, with its 95 % bootstrap interval, of every metric and learned scalar."""
-        values: dict[str, np.ndarray] = {}
         known = problem or self.problem
-        if known is not None and known.exact is not None:
-            values.update(self.evaluate(problem=problem))
-        values.update(self.unknowns)
+        errors = self.evaluate(problem=problem) if known is not None and known.exact is not None else {}
         good = self.good if self.good.any() else np.ones(len(self.status), bool)
-        return {name: bootstrap_interval(array[good]) for name, array in values.items()}
+        return {name: bootstrap_interval(array[good], least=0.0) for name, array in errors.items()} | {
+            name: bootstrap_interval(array[good]) for name, array in self.unknowns.items()
+        }
 
     def to_dataset(self, grid: Any = None) -> xr.Dataset:
         """The predictions as an `xarray.Dataset`, ready for NetCDF (`.to_netcdf`) or a table (`.to_dataframe().to_csv`).
@@ -241,8 +246,9 @@ class Solution:
 
 
 @eqx.filter_jit
-def _predict_stacked(u: Field, points: Float[Array, "n d"]) -> Float[Array, "s n ..."]:
-    return eqx.filter_vmap(lambda one: jax.vmap(one)(points), in_axes=(eqx.if_array(0),))(u)
+def _predict_stacked(u: Field, points: Float[Array, "n d"], of: Callable[..., Any] | None) -> Float[Array, "s n ..."]:
+    value = (lambda one, x: one(x)) if of is None else of
+    return eqx.filter_vmap(lambda one: jax.vmap(lambda x: jnp.asarray(value(one, x)))(points), in_axes=(eqx.if_array(0),))(u)
 
 
 def load(path: str | os.PathLike[str], network: Any = None, problem: Equation | None = None) -> Solution:

@@ -82,6 +82,6 @@ def evaluation_profiles(volumes: Law, n: int = 10_000) -> dict[str, AbstractEval
         "normal": Normal((0.0,) * center.dimension, 1.0),
         "training volumes": InsideBalls(center, radius),
     }
-    independent = {name: Evaluation(law, n, "mse_normalized", HIGH_DIMENSION) for name, law in laws.items()}
-    grids = {f"{name}, grid": RadialGrid(law) for name, law in laws.items() if name != "cube"}
+    independent = {name: Evaluation(at=law, n=n, score="mse_normalized", metrics=HIGH_DIMENSION) for name, law in laws.items()}
+    grids = {f"{name}, grid": RadialGrid(at=law) for name, law in laws.items() if name != "cube"}
     return {**independent, **grids}

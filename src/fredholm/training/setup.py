@@ -23,7 +23,7 @@ GENERAL_RULE = MonteCarlo(8)
 GENERAL_NETWORK = MLP(64, 3, "tanh")
 GENERAL_OPTIMIZER = Adam(1e-3, Cosine())
 GENERAL_STEPS, GENERAL_BATCH = 10_000, 200
-LONGEST_AVERAGE = 0.999  # over about the last 1000 steps, or the last tenth of a run that is shorter than 10 000
+GENERAL_AVERAGE = 0.999  # over the last 1000 steps, or the last tenth of fewer than 10 000
 RECORDS = 100  # records in a run, unless the caller says how often
 
 
@@ -96,7 +96,7 @@ def prepare(
         positive_integer("record_every", record_every) if record_every is not None else max(1, steps // RECORDS),
         precision,
         stop,
-        _average(average if average is not None else defaults.average, steps),
+        _average(average if average is not None else defaults.average),
     )
     with jax.enable_x64(precision == "float64"):
         check_equation(problem, setup.rules, setup.network)
@@ -131,9 +131,9 @@ def _seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
     return chosen
 
 
-def _average(average: float | None, steps: int) -> float:
+def _average(average: float | None) -> float:
     if average is None:
-        return min(LONGEST_AVERAGE, max(0.0, 1 - 10 / steps))
+        return GENERAL_AVERAGE
     try:
         return real("average", average, low=0.0, below=1.0)
     except ValueError as error:
