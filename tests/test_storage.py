@@ -191,3 +191,12 @@ def test_ctrl_c_twice_does_not_wait():
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_what_a_killed_process_left_half_written_is_removed(folder):
+    left = folder.path / f".history.nc.{'0123456789abcdef' * 2}"
+    left.write_bytes(b"half")
+    (folder.path / ".notes").write_text("mine")
+    with folder.locked():
+        assert not left.exists()
+    assert (folder.path / ".notes").exists()
