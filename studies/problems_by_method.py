@@ -23,7 +23,7 @@ def poisson_2() -> None:
         "deterministic N=100": {"method": STANDARD, "rule": fr.Even(101, fr.Rotation()), "batch": 8, "published": "1.10e-4"},
         "delayed target N=1": {"batch": 400, "published": "4.7e-4"},
     }
-    print_table("Poisson, d = 2", fr.problems.Poisson(), rows, steps=10_000, seeds=4)
+    print_table("Poisson, d = 2", fr.problems.Poisson(), rows, steps=5000, seeds=4)
 
 
 def poisson(dim: int, published: dict[str, str], **budget: int) -> None:
@@ -52,7 +52,7 @@ def maxwell() -> None:
         "deterministic N=10": {"method": STANDARD, "rule": fr.Even(11, fr.Rotation()), "batch": 80, "published": ".00126"},
         "delayed target N=1": {"batch": 400, "published": ".00184"},
     }
-    print_table("Maxwell", fr.problems.Maxwell(), rows, steps=4000, seeds=2)
+    print_table("Maxwell", fr.problems.Maxwell(), rows, steps=2500, seeds=2)
 
 
 def smoluchowski(dim: int, published: dict[str, str]) -> None:
@@ -70,7 +70,7 @@ def smoluchowski(dim: int, published: dict[str, str]) -> None:
         "delayed target N=1": {"rule": fr.MonteCarlo(1), "batch": 400},
     }
     rows = {name: {**row, "published": published.get(name, "")} for name, row in rows.items()}
-    print_table(f"Smoluchowski, d = {dim}", problem, rows, steps=5000, seeds=2)
+    print_table(f"Smoluchowski, d = {dim}", problem, rows, steps={1: 5000, 2: 3000, 3: 3000}[dim], seeds=2)
 
 
 FIVE = {
@@ -91,7 +91,7 @@ TEN = {
 }
 TABLES = {
     "poisson-2": poisson_2,
-    "poisson-5": lambda: poisson(5, FIVE, steps=3000, seeds=2),
+    "poisson-5": lambda: poisson(5, FIVE, steps=2000, seeds=2),
     "poisson-10": lambda: poisson(10, TEN, steps=2000, seeds=2),
     "maxwell": maxwell,
     "smoluchowski-1": lambda: smoluchowski(1, {"standard N=1": ".371", "deterministic N=100": ".00181", "delayed target N=1": "9.7e-4"}),
