@@ -9,7 +9,7 @@ from fredholm.theory.linear import LinearProblem, bellman
 from fredholm.theory.weak import WeakProblem
 
 
-def ring(points: int = 32, features: int = 5, discount: float = 0.8, spread: float = 0.08) -> LinearProblem:
+def ring(points: int = 32, features: int = 7, discount: float = 0.8, spread: float = 0.15) -> LinearProblem:
     r"""A Fredholm equation of the second kind on a ring, $u(x) = \gamma\int k(x' - x)\,u(x')\,dx' + y(x)$, also a Bellman equation.
 
     The kernel is a wrapped normal of width `spread` whose mean is an eighth of the ring away; u is a sum of bumps, and y a narrower one,
@@ -28,7 +28,7 @@ def realizable(problem: LinearProblem, theta: Float[np.ndarray, " d"]) -> Linear
     return LinearProblem(problem.features, problem.inner, problem.probabilities, problem.conditional, labels, problem.relation)
 
 
-def poisson(volumes: int = 24, nodes: int = 12, seed: int = 0) -> WeakProblem:
+def poisson(volumes: int = 16, nodes: int = 8, seed: int = 0) -> WeakProblem:
     r"""Poisson's weak form in the plane, $\oint \nabla u\cdot n\,dS = \int \Delta u$, on circles with evenly spaced nodes.
 
     u is a sum of five Gaussian bumps, and so is the truth behind the labels. Units: $\mathbb{E}|\psi|^2 = \mathbb{E}|\chi|^2 = 1$.

@@ -53,7 +53,7 @@ class LinearProblem(eqx.Module):
 
 def bellman(features: Any, transition: Any, rewards: Any, discount: float, probabilities: Any = None) -> LinearProblem:
     r"""Bellman's equation $V(x) = \gamma\,\mathbb{E}[V(x')\,|\,x] + R(x)$: Ψ = γΦ, Λ = γI; P(x) is the stationary one unless given."""
-    discount = real("discount (γ)", discount, low=0.0, high=1.0)
+    discount = real("discount (γ)", discount, low=0.0)
     features = matrix("features (Φ)", features)
     transition = distribution("transition P(x'|x)", transition, (len(features), len(features)))
     probabilities = stationary(transition) if probabilities is None else probabilities

@@ -8,13 +8,18 @@ so $z^+ = T z + s$ with random T. The mean converges iff the spectral radius of 
 $\mathbb{E}[T\otimes T]$ is. Between the two the average is fine and every single run is not.
 """
 
+from collections.abc import Sequence
+
 import equinox as eqx
 import numpy as np
 from jaxtyping import Float
 
 from fredholm.checks import positive_integer, real
+from fredholm.methods import DelayedTarget
 from fredholm.theory.bounds import spectral_radius
-from fredholm.theory.laws import GradientLaw
+from fredholm.theory.iterations import StepSize, iterate
+from fredholm.theory.laws import GradientLaw, gradient_law
+from fredholm.theory.weak import WeakProblem
 
 
 class Moments(eqx.Module):
@@ -67,3 +72,53 @@ def mean_radius(given: Moments, step: float, tau: float) -> float:
 def square_radius(given: Moments, step: float, tau: float, batch: int = 1) -> float:
     """Below 1: the mean square stays bounded, and single runs stay near their fixed point."""
     return spectral_radius(square_transition(given, step, tau, batch))
+
+
+class Setting(eqx.Module):
+    r"""Delayed targets on the weak form, in the units that matter: half the gradient of $r^2$ is $\frac1M\bar\psi' r$, so θ moves by η/M along
+    $\bar\psi'$, and by ηλ = (η/M) Mλ towards the target. An optimiser that rescales gradients, as Adam does, holds η/M rather than η."""
+
+    rate: float = 1.0  # η/M
+    tau: float = 0.99  # τ
+    pull: float = 0.0  # Mλ
+    split: float = 100.0  # M
+    batch: int = 1  # volumes x in each step
+    n: int = 1  # N, the target's nodes; N' = 1
+
+    @property
+    def step(self) -> float:
+        """η."""
+        return self.rate * self.split
+
+    @property
+    def method(self) -> DelayedTarget:
+        """The library's own method with these numbers."""
+        return DelayedTarget(tau=self.tau, regularization=self.pull / self.split, split=self.split, main=1)
+
+
+class Growth(eqx.Module):
+    """Logarithms of spectral radii for each step; negative: it decays."""
+
+    mean: Float[np.ndarray, " c"]  # of E[z]
+    square: Float[np.ndarray, " c"]  # of E[zzᵀ]
+
+
+def growth(problem: WeakProblem, settings: Sequence[Setting]) -> Growth:
+    """How the mean and the mean square grow or decay under each setting."""
+    known: dict[tuple[float, float, int], Moments] = {}
+    found = []
+    for one in settings:
+        law = (one.pull, one.split, one.n)
+        if law not in known:
+            known[law] = moments(gradient_law(problem, one.method, one.n))
+        found.append((mean_radius(known[law], one.step, one.tau), square_radius(known[law], one.step, one.tau, one.batch)))
+    return Growth(*np.log(np.maximum(np.array(found), 1e-300)).T)
+
+
+def diverged(problem: WeakProblem, setting: Setting, *, steps: int = 2000, runs: int = 64, far: float = 100.0, seed: int = 0) -> float:
+    """The share of real runs that ended, or became, `far` times as far from the fixed point as they began."""
+    limit = gradient_law(problem, setting.method, setting.n).system().solve()
+    step = StepSize(setting.step, power=0.0)
+    made = iterate(problem, setting.method, step, n=setting.n, steps=steps, batch=setting.batch, runs=runs, records=2, seed=seed)
+    apart = np.abs(made.theta[:, -1] - limit).max(axis=1)
+    return float(np.mean(~(apart < far * np.abs(limit).max())))
