@@ -9,7 +9,7 @@ from matplotlib.colors import SymLogNorm
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from fredholm.plots.style import PALETTE, TRUTH, colors, finish, house_style, new_figure
+from fredholm.plots.style import FAMILIES, PALETTE, TRUTH, colors, finish, house_style, new_figure
 from fredholm.theory.counterexamples import Census
 from fredholm.theory.linear import LinearProblem, exact_solution, norm, standard_system
 from fredholm.theory.rates import Effort
@@ -22,7 +22,7 @@ FLOOR, CEILING = 1e-3, 0.1  # growth rates below are shown as none, and beyond a
 def plot_limits(problem: LinearProblem, limits: Sequence[Limit], path: Path = None) -> Figure:
     """Where the methods end, as functions, and how the bias falls with N."""
     with house_style():
-        figure = new_figure(7.4, 2.9)
+        figure = new_figure(7.4, 3.2)
         left, right = figure.subplots(1, 2, width_ratios=(1.35, 1))
         x = np.arange(len(problem.labels)) / len(problem.labels)
         left.plot(x, exact_solution(problem), color=TRUTH, lw=1.2, label="$f^*$")
@@ -31,8 +31,7 @@ def plot_limits(problem: LinearProblem, limits: Sequence[Limit], path: Path = No
         for limit, line in zip(shown, ("-", (0, (4, 2)), "-"), strict=False):
             left.plot(x, problem.features @ limit.theta, color=chosen[limit.name], ls=line, label=limit.name)
         left.set(xlabel="$x$", ylabel="$f(x)$", title="where the methods end")
-        left.legend(loc="upper right", handlelength=2.2)
-        left.set_ylim(top=left.get_ylim()[1] + 0.35 * np.ptp(left.get_ylim()))
+        figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=4)
         counts = np.unique(np.geomspace(1, 1000, 25).round().astype(int))
         unbiased = standard_system(problem, None).solve()
         bias = [norm(problem, problem.features @ (standard_system(problem, int(n)).solve() - unbiased)) for n in counts]
@@ -65,7 +64,7 @@ def plot_efforts(efforts: Sequence[Effort], path: Path = None) -> Figure:
     with house_style():
         figure = new_figure(7.4, 3.0)
         panels = figure.subplots(1, 2)
-        chosen = colors([effort.name for effort in efforts])
+        chosen = {effort.name: FAMILIES["delayed" if "delayed" in effort.name else "standard"][0] for effort in efforts}
         for axes, title in zip(panels, ("iterations", "evaluations of $\\phi$ and $\\psi$"), strict=True):
             for effort in efforts:
                 count = effort.iterations * (effort.evaluations if axes is panels[1] else 1)
@@ -112,8 +111,8 @@ def plot_stability(maps: Sequence[Map], path: Path = None) -> Figure:
             shape = (len(one.axes[0]), len(one.axes[1]))
             square, mean = (values.reshape(shape).T for values in (one.growth.square, one.growth.mean))
             image = axes.pcolormesh(*one.axes, np.clip(square, -CEILING, CEILING), norm=scale, cmap="RdBu_r", shading="gouraud", rasterized=True)
-            axes.contour(*one.axes, square, levels=[0.0], colors=TRUTH, linewidths=1.2)
-            axes.contour(*one.axes, mean, levels=[0.0], colors=TRUTH, linewidths=1.0, linestyles="--")
+            for values, line in ((square, "-"), (mean, "--")):  # Compressed, so that the edge is not drawn towards the steeper side.
+                axes.contour(*one.axes, np.arcsinh(values / FLOOR), levels=[0.0], colors=TRUTH, linewidths=1.1, linestyles=line)
             for chosen, face in ((one.diverged == 0, "white"), ((one.diverged > 0) & (one.diverged < 0.5), "#999999"), (one.diverged >= 0.5, TRUTH)):
                 axes.scatter(*one.tried[chosen].T, s=20, facecolors=face, edgecolors=TRUTH, linewidths=0.8, zorder=3)
             axes.set(xscale="log", yscale="log", xlabel=one.names[0], ylabel=one.names[1], title=one.title)

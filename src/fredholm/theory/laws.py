@@ -33,7 +33,7 @@ class GradientLaw(eqx.Module):
     target: Float[np.ndarray, "o d d"]  # G_T
     constant: Float[np.ndarray, "o d"]  # h
 
-    def mean(self) -> tuple[Float[np.ndarray, "d 2d"], Float[np.ndarray, " d"]]:
+    def mean(self) -> tuple[Float[np.ndarray, "d 2*d"], Float[np.ndarray, " d"]]:
         r"""$\mathbb{E}[G, G_T]$ side by side, and $\mathbb{E}[h]$."""
         both = np.concatenate([self.main, self.target], axis=2)
         return np.einsum("o,oij->ij", self.weights, both), self.weights @ self.constant

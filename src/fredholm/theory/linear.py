@@ -97,7 +97,10 @@ class System(eqx.Module):
     def solve(self) -> Float[np.ndarray, " d"]:
         """θ, or a `ValueError` where there is none or more than one."""
         if np.linalg.matrix_rank(self.matrix) < len(self.right):
-            raise ValueError("A: got a singular matrix; expected an invertible one: the fixed point does not exist, or is not unique.")
+            raise ValueError(
+                "got a singular system Aθ = b; expected an invertible one: the fixed point does not exist, or is not unique. "
+                "Change the features, or the size of g against f."
+            )
         return np.linalg.solve(self.matrix, self.right)
 
     def stability(self) -> float:

@@ -52,18 +52,20 @@ class Effort(eqx.Module):
     @property
     def exponent(self) -> float:
         """p of iterations ∝ (1/ε)^p, over the smaller half of the ε that were reached."""
-        reached = np.isfinite(self.iterations) & (self.iterations > 0)
-        epsilon, iterations = self.epsilon[reached], self.iterations[reached]
-        half = epsilon <= np.sqrt(epsilon.max() * epsilon.min())
-        return float(np.polyfit(np.log(1 / epsilon[half]), np.log(iterations[half]), 1)[0])
+        digits, iterations = self._late()
+        return float(np.polyfit(digits, np.log10(iterations), 1)[0])
 
     @property
     def per_digit(self) -> float:
         """Iterations for each factor of ten in ε, over the same half; constant for a geometric rate."""
+        return float(np.polyfit(*self._late(), 1)[0])
+
+    def _late(self) -> tuple[np.ndarray, np.ndarray]:
+        """log₁₀ 1/ε and the iterations, for the smaller half of the ε that were reached."""
         reached = np.isfinite(self.iterations)
-        epsilon, iterations = self.epsilon[reached], self.iterations[reached]
-        half = epsilon <= np.sqrt(epsilon.max() * epsilon.min())
-        return float(np.polyfit(np.log10(1 / epsilon[half]), iterations[half], 1)[0])
+        digits, iterations = -np.log10(self.epsilon[reached]), self.iterations[reached]
+        half = digits >= (digits.min() + digits.max()) / 2
+        return digits[half], iterations[half]
 
 
 def exact_effort(problem: LinearProblem, method: AbstractMethod, epsilon: Float[np.ndarray, " e"], most: int = 100_000) -> Effort:

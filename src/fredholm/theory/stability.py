@@ -25,8 +25,8 @@ from fredholm.theory.weak import WeakProblem
 class Moments(eqx.Module):
     r"""What stability needs of a gradient's law, for a batch of one; it serves every η, τ and batch."""
 
-    first: Float[np.ndarray, "d 2d"]  # E[G, G_T]
-    second: Float[np.ndarray, "d d 2d 2d"]  # E[G_ij G_kl] at [i, k, j, l]
+    first: Float[np.ndarray, "d 2*d"]  # E[G, G_T]
+    second: Float[np.ndarray, "d d 2*d 2*d"]  # E[G_ij G_kl] at [i, k, j, l]
 
 
 def moments(law: GradientLaw) -> Moments:
@@ -38,7 +38,7 @@ def moments(law: GradientLaw) -> Moments:
     return Moments(law.mean()[0], second)
 
 
-def mean_transition(given: Moments, step: float, tau: float) -> Float[np.ndarray, "2d 2d"]:
+def mean_transition(given: Moments, step: float, tau: float) -> Float[np.ndarray, "w w"]:
     r"""$\mathbb{E}[T] = L_\tau (I - \eta\,e_1 \mathbb{E}[G, G_T])$, where $L_\tau$ averages the target after the step."""
     step, tau = real("step (η)", step, low=0.0), real("tau", tau, low=0.0, below=1.0)
     d = len(given.first)
