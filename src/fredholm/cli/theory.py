@@ -18,7 +18,9 @@ DIGITS = 3
 
 def theory(options: Namespace) -> int:
     """`fredholm theory`."""
-    problem = ring(positive_integer("--points", options.points, least=3), positive_integer("--features", options.features), options.discount)
+    problem = ring(
+        positive_integer("--points", options.points, least=3), positive_integer("--features", options.features), options.discount
+    )
     steps, runs = positive_integer("--steps", options.steps, least=100), positive_integer("--runs", options.runs, least=2)
     folder, console = folder_for("theory", options.out), Console()
     found = assess(problem)
@@ -36,7 +38,12 @@ def theory(options: Namespace) -> int:
         plot_convergence(curves, folder / "convergence.png")
         made = efforts(problem, steps=steps, runs=runs)
         rows = ((one.name, f"{one.exponent:.2f}", f"{one.per_digit:.3g}", f"{one.evaluations:g}") for one in made)
-        _table(console, "Iterations to ε: (1/ε)^exponent; per digit of ε; evaluations in each", ("method", "exponent", "per digit", "evaluations"), rows)
+        _table(
+            console,
+            "Iterations to ε: (1/ε)^exponent; per digit of ε; evaluations in each",
+            ("method", "exponent", "per digit", "evaluations"),
+            rows,
+        )
         plot_efforts(made, folder / "effort.png")
     else:
         _say(console, f"No iterations. {verdict(found)}")
@@ -81,7 +88,11 @@ def _print_convergence(console: Console, curves: Sequence[Curve]) -> None:
 def _print_stability(console: Console, maps: Sequence[Map]) -> None:
     def row(one: Map) -> tuple[str, ...]:
         stable = one.predicted < 0
-        return one.title, f"{one.diverged[stable].max(initial=0):.0%} of {stable.sum()}", f"{one.diverged[~stable].mean():.0%} of {(~stable).sum()}"
+        return (
+            one.title,
+            f"{one.diverged[stable].max(initial=0):.0%} of {stable.sum()}",
+            f"{one.diverged[~stable].mean():.0%} of {(~stable).sum()}",
+        )
 
     _table(console, "Poisson's weak form: runs that diverged", ("cut", "mean square stable", "unstable"), map(row, maps))
     weak = poisson()

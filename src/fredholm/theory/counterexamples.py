@@ -91,13 +91,19 @@ def _relation() -> Finding:
 def _radius() -> Finding:
     product = coupling(quarter_turn())
     numbers = {"σ": sigma(product), "spectral radius": spectral_radius(product)}
-    return Finding("σ = max |zᵀMz| is the spectral radius, and bounds all eigenvalues", "it is that of (M + Mᵀ)/2, and bounds none", numbers)
+    return Finding(
+        "σ = max |zᵀMz| is the spectral radius, and bounds all eigenvalues", "it is that of (M + Mᵀ)/2, and bounds none", numbers
+    )
 
 
 def _bellman() -> Finding:
     sigmas = {f"σ, S = {points}": sigma(coupling(star(points))) for points in (2, 10, 100)}
     found = star(100)
-    numbers = {**sigmas, "spectral radius": spectral_radius(coupling(found)), "smallest Re λ(A), S = 100": delayed_target_system(found).stability()}
+    numbers = {
+        **sigmas,
+        "spectral radius": spectral_radius(coupling(found)),
+        "smallest Re λ(A), S = 100": delayed_target_system(found).stability(),
+    }
     return Finding("a Bellman equation with γ < 1 has σ < 1", "σ = γ(1 + √S)/2 where every point leads to one (γ = 0.9)", numbers)
 
 
@@ -105,8 +111,13 @@ def _off_policy() -> Finding:
     found = twice()
     numbers = {"A": delayed_target_system(found).stability(), "σ": sigma(coupling(found)), "κ": weighted_norm(found, coupling(found))}
     on_policy = bellman([[0.5], [1.0]], [[0.01, 0.99], [0.01, 0.99]], [1.0, 1.0], 0.9)
-    numbers |= {"A, P(x) stationary": delayed_target_system(on_policy).stability(), "κ, P(x) stationary": weighted_norm(on_policy, coupling(on_policy))}
-    return Finding("so it converges for a Bellman equation", "only if P(x) is near the chain's stationary distribution, where κ ≤ γ", numbers)
+    numbers |= {
+        "A, P(x) stationary": delayed_target_system(on_policy).stability(),
+        "κ, P(x) stationary": weighted_norm(on_policy, coupling(on_policy)),
+    }
+    return Finding(
+        "so it converges for a Bellman equation", "only if P(x) is near the chain's stationary distribution, where κ ≤ γ", numbers
+    )
 
 
 def _convergence() -> Finding:
@@ -128,7 +139,9 @@ def _projection() -> Finding:
     found = LinearProblem([[1.0], [10.0]], [[0.0], [0.0]], [0.99, 0.01], np.eye(2), [1.0, 1.0])
     project = projection(found)
     numbers = {"‖Π‖₂": float(np.linalg.norm(project, 2)), "‖Π‖_P": weighted_norm(found, project)}
-    return Finding("Π is idempotent, so a non-expansion", "only in ‖·‖_P, where it is orthogonal; so σ must be taken in that norm too", numbers)
+    return Finding(
+        "Π is idempotent, so a non-expansion", "only in ‖·‖_P, where it is orthogonal; so σ must be taken in that norm too", numbers
+    )
 
 
 def _bound() -> Finding:

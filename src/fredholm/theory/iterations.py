@@ -9,11 +9,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, Key
+from jaxtyping import Array, Float, Int
 
 from fredholm.checks import positive_integer, real
 from fredholm.methods import AbstractMethod, DelayedTarget, DoubleSampling
-from fredholm.theory.laws import Problem, left, main_count, sign, split_share
+from fredholm.theory.laws import Problem, half_count, left, main_count, sign, split_share
 from fredholm.theory.linear import LinearProblem
 
 
@@ -68,6 +68,7 @@ def iterate(
 ) -> Trajectory:
     """Runs of a method with N = n nodes for each of `batch` points x (None: every x once, weighted with P(x)), recorded at even ratios."""
     steps, runs = positive_integer("steps", steps), positive_integer("runs", runs)
+    batch = None if batch is None else positive_integer("batch", batch)
     first = np.zeros(problem.inner.shape[1]) if start is None else start
     marks = np.unique(np.append(0, np.geomspace(1, steps, records).round().astype(int)))
     with jax.enable_x64(True):
@@ -102,34 +103,32 @@ class Tables(eqx.Module):
         cumulative = (np.cumsum(problem.probabilities), np.cumsum(problem.conditional, axis=1))
         return Tables(*map(jnp.asarray, (*parts, *cumulative, sign(problem))))
 
-    def draw_nodes(self, x: Int[Array, ""], n: int, key: Key[Array, ""]) -> Int[Array, " n"]:
-        """N independent nodes of P(x'|x)."""
+    def nodes(self, x: Int[Array, ""], uniform: Float[Array, " n"]) -> Int[Array, " n"]:
+        """Independent nodes of P(x'|x), from uniform numbers."""
         row = self.cumulative_nodes[x]
-        return jnp.searchsorted(row, row[-1] * jax.random.uniform(key, (n,)), side="right")
+        return jnp.searchsorted(row, row[-1] * uniform, side="right")
 
 
-def loss(method: AbstractMethod, n: int, has_f: bool, tables: Tables, theta: Any, target: Any, x: Any, key: Any) -> Float[Array, ""]:
-    """The method's loss at one x with drawn nodes."""
-    keys = jax.random.split(key)
+def loss(method: AbstractMethod, n: int, has_f: bool, tables: Tables, theta: Any, target: Any, x: Any, uniform: Any) -> Float[Array, ""]:
+    """The method's loss at one x, with nodes drawn by uniform numbers: n of them, and N' more for delayed targets."""
+    f, y, nodes = tables.left[x] @ theta, tables.labels[x], tables.nodes(x, uniform)
 
-    def integral(parameters, nodes):
+    def integral(parameters: Array, nodes: Array) -> Array:
         return tables.sign * jnp.mean(tables.inner[nodes] @ parameters)
 
-    f, y = tables.left[x] @ theta, tables.labels[x]
     if isinstance(method, DelayedTarget):
-        share = split_share(method, has_f)
-        inside = (1 - share) * integral(target, tables.draw_nodes(x, n, keys[0]))
-        main_nodes = tables.draw_nodes(x, main_count(method, n), keys[1])
+        share, main_nodes = split_share(method, has_f), nodes[n:]
         main = f + share * integral(theta, main_nodes)
-        points = jnp.atleast_1d(x) if has_f else main_nodes
-        drift = jnp.mean((tables.outputs[points] @ (theta - target)) ** 2)
         if method.on == "f":
             drift = (main - tables.left[x] @ target - share * integral(target, main_nodes)) ** 2
-        return (main + inside - y) ** 2 + method.regularization * drift
+        else:
+            points = jnp.atleast_1d(x) if has_f else main_nodes
+            drift = jnp.mean((tables.outputs[points] @ (theta - target)) ** 2)
+        return (main + (1 - share) * integral(target, nodes[:n]) - y) ** 2 + method.regularization * drift
     if isinstance(method, DoubleSampling):
-        first, second = (f + integral(theta, tables.draw_nodes(x, n // 2, one)) - y for one in keys)
-        return first * second
-    return (f + integral(theta, tables.draw_nodes(x, n, keys[0])) - y) ** 2
+        half = half_count(method, n)
+        return (f + integral(theta, nodes[:half]) - y) * (f + integral(theta, nodes[half:]) - y)
+    return (f + integral(theta, nodes) - y) ** 2
 
 
 @eqx.filter_jit
@@ -140,17 +139,19 @@ def _advance(
     method, step_size = eqx.combine(numbers, rest)
     n, batch, has_f = counts
     tau = method.tau if isinstance(method, DelayedTarget) else 0.0
+    drawn = n + main_count(method, n) if isinstance(method, DelayedTarget) else n
 
     def step(t: Array, state: tuple[Array, Array], key: Array) -> tuple[Array, Array]:
         theta, target = state
-        key_x, key_nodes = jax.random.split(jax.random.fold_in(key, t))
+        points = len(tables.labels) if batch is None else batch
+        uniform = jax.random.uniform(jax.random.fold_in(key, t), (points, 1 + drawn))
         if batch is None:
-            x, weights = jnp.arange(len(tables.labels)), tables.probabilities
+            x, weights = jnp.arange(points), tables.probabilities
         else:
-            uniform = tables.cumulative[-1] * jax.random.uniform(key_x, (batch,))
-            x, weights = jnp.searchsorted(tables.cumulative, uniform, side="right"), jnp.full((batch,), 1 / batch)
-        gradient = jax.grad(lambda theta, x, key: loss(method, n, has_f, tables, theta, target, x, key) / 2)
-        gradients = jax.vmap(gradient, in_axes=(None, 0, 0))(theta, x, jax.random.split(key_nodes, len(x)))
+            x = jnp.searchsorted(tables.cumulative, tables.cumulative[-1] * uniform[:, 0], side="right")
+            weights = jnp.full((points,), 1 / points)
+        gradient = jax.grad(lambda theta, x, uniform: loss(method, n, has_f, tables, theta, target, x, uniform) / 2)
+        gradients = jax.vmap(gradient, in_axes=(None, 0, 0))(theta, x, uniform[:, 1:])
         theta = theta - step_size(t) * (weights @ gradients)
         return theta, tau * target + (1 - tau) * theta
 

@@ -70,10 +70,9 @@ def _standard(problem: Problem, n: int) -> GradientLaw:
 
 
 def _double_sampling(problem: Problem, method: DoubleSampling, n: int) -> GradientLaw:
-    if n % 2 or (method.pairs == "all" and n > 2):
-        raise ValueError(f"n: got {n} for {method!r}; expected an even number, the two halves of pairs='split' (pairs='all' only with n=2).")
+    half = half_count(method, n)
     x, nodes, weights = outcomes(problem, 2)
-    first, second = (left(problem)[x] + sign(problem) * _drawn(problem, problem.inner, x, one, n // 2) for one in nodes)
+    first, second = (left(problem)[x] + sign(problem) * _drawn(problem, problem.inner, x, one, half) for one in nodes)
     main = (_outer(first, second) + _outer(second, first)) / 2
     return GradientLaw(weights, main, np.zeros_like(main), (first + second) / 2 * problem.labels[x, None])
 
@@ -120,6 +119,15 @@ def split_share(method: DelayedTarget, has_f: bool) -> Any:
 def main_count(method: DelayedTarget, n: int) -> int:
     """N', as many as N unless given."""
     return positive_integer("main", n if method.main is None else method.main)
+
+
+def half_count(method: DoubleSampling, n: int) -> int:
+    """How many of the n nodes each of the two residuals has."""
+    if n % 2 or (method.pairs == "all" and n > 2):
+        raise ValueError(
+            f"n: got {n} for {method!r}; expected an even number, the two halves of pairs='split' (pairs='all' only with n=2)."
+        )
+    return n // 2
 
 
 def left(problem: Problem) -> Float[np.ndarray, "x d"]:

@@ -30,7 +30,9 @@ class LinearProblem(eqx.Module):
     relation: Float[np.ndarray, "t x"]  # Λ with Ψ = ΛΦ; it is not unique, and unless given it is ΨΦ⁺
     outputs: Float[np.ndarray, "x d"]  # the features of the raw output u, on which λ acts; unless given those of f
 
-    def __init__(self, features: Any, inner: Any, probabilities: Any, conditional: Any, labels: Any, relation: Any = None, outputs: Any = None):
+    def __init__(
+        self, features: Any, inner: Any, probabilities: Any, conditional: Any, labels: Any, relation: Any = None, outputs: Any = None
+    ):
         self.features = matrix("features (Φ)", features)
         self.inner = matrix("inner (Ψ)", inner)
         points, nodes = len(self.features), len(self.inner)

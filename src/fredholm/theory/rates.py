@@ -15,7 +15,9 @@ def step_size_for(system: System, *, largest: float = 0.5) -> StepSize:
     r"""$\eta_t = a/(t + t_0)$ with $a = 1/\min\operatorname{Re}\lambda(A)$, twice what the rate 1/t needs, and $\eta_0$ = `largest`."""
     stability = system.stability()
     if stability <= 0:
-        raise ValueError(f"A: got an eigenvalue with real part {stability:.3g}; expected all in the right half-plane: no step size converges.")
+        raise ValueError(
+            f"A: got an eigenvalue with real part {stability:.3g}; expected all in the right half-plane: no step size converges."
+        )
     return StepSize(gain=1 / stability, delay=max(1.0, 1 / (stability * largest)))
 
 
@@ -84,7 +86,9 @@ def exact_effort(problem: LinearProblem, method: AbstractMethod, epsilon: Float[
     return Effort(name, epsilon, _first_below(np.arange(len(errors)), np.array(errors), epsilon), float(points * (1 + nodes)))
 
 
-def stochastic_effort(problem: LinearProblem, method: AbstractMethod, limit: System, epsilon: Float[np.ndarray, " e"], **keywords) -> Effort:
+def stochastic_effort(
+    problem: LinearProblem, method: AbstractMethod, limit: System, epsilon: Float[np.ndarray, " e"], **keywords
+) -> Effort:
     """The same with every x and n drawn nodes for each, against the method's own limit; keywords as for `iterate`."""
     runs = iterate(problem, method, step_size_for(limit), batch=None, records=120, **keywords)
     errors, n = runs.mean_square(problem, limit.solve()), keywords.get("n", 1)

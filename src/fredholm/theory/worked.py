@@ -105,7 +105,12 @@ def stability_maps(problem: WeakProblem, *, cells: int = 15, tried: int = 5, ste
     cuts = [
         ("weight and pull, τ = 0.99", ("M", np.geomspace(1, 1000, cells)), pulls, lambda a, b: Setting(2.0, split=a, pull=b)),
         ("averaging and pull, M = 100", ("1 − τ", np.geomspace(1e-3, 1, cells)), pulls, lambda a, b: Setting(2.0, tau=1 - a, pull=b)),
-        ("step and batch, M = 100, λ = 0", ("η/M", np.geomspace(0.5, 32, cells)), ("batch", np.unique(np.geomspace(1, 16, cells).round())), _by_batch),
+        (
+            "step and batch, M = 100, λ = 0",
+            ("η/M", np.geomspace(0.5, 32, cells)),
+            ("batch", np.unique(np.geomspace(1, 16, cells).round())),
+            _by_batch,
+        ),
     ]
     return [_map(problem, title, first, second, setting, tried, steps, runs) for title, first, second, setting in cuts]
 
