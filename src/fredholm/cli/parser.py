@@ -168,9 +168,7 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
     predict.add_argument("--out", metavar="FILE", required=True, help="a new file, .nc or .csv")
     _add_source(predict, "to add the exact solution of your own equation; the file is imported")
     usage = "theory [options]"
-    worked = command(
-        theory.theory, usage, "the paper's theorem on a worked example: fixed points, bounds, rates, stability", THEORY_EXAMPLES
-    )
+    worked = command(theory.theory, usage, "the paper's theorem on a worked example, in numbers and figures", THEORY_EXAMPLES)
     worked.add_argument("--points", metavar="S", type=_whole, default=32, help="points of the ring (default 32)")
     worked.add_argument("--features", metavar="D", type=_whole, default=7, help="bumps, the parameters of f (default 7)")
     worked.add_argument("--discount", metavar="X", type=_number, default=0.8, help="γ, the factor of the integral (default 0.8)")

@@ -9,12 +9,14 @@ from matplotlib.colors import SymLogNorm
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from fredholm.plots.style import FAMILIES, PALETTE, TRUTH, colors, finish, house_style, new_figure
+from fredholm.plots.style import ERROR_MAP, FAMILIES, PALETTE, TRUTH, colors, finish, house_style, new_figure
 from fredholm.theory.counterexamples import Census
 from fredholm.theory.linear import LinearProblem, exact_solution, norm, standard_system
 from fredholm.theory.rates import Effort
 from fredholm.theory.worked import Curve, Limit, Map
 
+SHARES = {"white": "no run diverged", "#999999": "some", TRUTH: "half or more"}
+EDGES = {"-": "mean square", "--": "mean"}
 Path = str | os.PathLike[str] | None
 FLOOR, CEILING = 1e-3, 0.1  # growth rates below are shown as none, and beyond as extreme
 
@@ -94,11 +96,8 @@ def plot_bounds(census: Census, path: Path = None) -> Figure:
 def _bound_panel(axes: Axes, constant: np.ndarray, ratio: np.ndarray, unstable: np.ndarray) -> None:
     line = np.array([1.0, 100.0])
     beyond = ratio > constant * (1 + 1e-9)
-    for chosen, color, name in (
-        (~beyond, "#9A9A9A", "holds"),
-        (beyond & ~unstable, PALETTE[0], "broken"),
-        (unstable, PALETTE[1], "diverges"),
-    ):
+    kinds = ((~beyond & ~unstable, "#9A9A9A", "holds"), (beyond & ~unstable, PALETTE[0], "broken"), (unstable, PALETTE[1], "diverges"))
+    for chosen, color, name in kinds:
         axes.scatter(constant[chosen], ratio[chosen], s=4, color=color, linewidths=0, label=f"{name}: {int(chosen.sum())}")
     axes.loglog(line, line, color=TRUTH, lw=0.9)
     axes.set(xlim=(0.95, 60), ylim=(0.95, 200))
@@ -114,27 +113,20 @@ def plot_stability(maps: Sequence[Map], path: Path = None) -> Figure:
         for axes, one in zip(panels, maps, strict=True):
             shape = (len(one.axes[0]), len(one.axes[1]))
             square, mean = (values.reshape(shape).T for values in (one.growth.square, one.growth.mean))
-            image = axes.pcolormesh(
-                *one.axes, np.clip(square, -CEILING, CEILING), norm=scale, cmap="RdBu_r", shading="gouraud", rasterized=True
-            )
+            shown = np.clip(square, -CEILING, CEILING)
+            image = axes.pcolormesh(*one.axes, shown, norm=scale, cmap=ERROR_MAP, shading="gouraud", rasterized=True)
             for values, line in ((square, "-"), (mean, "--")):  # Compressed, so that the edge is not drawn towards the steeper side.
                 axes.contour(*one.axes, np.arcsinh(values / FLOOR), levels=[0.0], colors=TRUTH, linewidths=1.1, linestyles=line)
-            for chosen, face in (
-                (one.diverged == 0, "white"),
-                ((one.diverged > 0) & (one.diverged < 0.5), "#999999"),
-                (one.diverged >= 0.5, TRUTH),
-            ):
-                axes.scatter(*one.tried[chosen].T, s=20, facecolors=face, edgecolors=TRUTH, linewidths=0.8, zorder=3)
+            kind = np.digitize(one.diverged, (1e-9, 0.5))
+            for index, face in enumerate(SHARES):
+                axes.scatter(*one.tried[kind == index].T, s=20, facecolors=face, edgecolors=TRUTH, linewidths=0.8, zorder=3)
             axes.set(xscale="log", yscale="log", xlabel=one.names[0], ylabel=one.names[1], title=one.title)
             axes.grid(False)
         if image is not None:
             bar = figure.colorbar(image, ax=list(panels), shrink=0.9, pad=0.015)
             bar.set_label("growth of $\\mathbb{E}\\,|z|^2$ a step")
-        names = (("white", "no run diverged"), ("#999999", "some"), (TRUTH, "half or more"))
-        handles = [Line2D([], [], ls="", marker="o", ms=4.5, mfc=face, mec=TRUTH, mew=0.8, label=name) for face, name in names]
-        handles += [
-            Line2D([], [], color=TRUTH, ls=line, lw=1.1, label=f"{name} on the edge")
-            for line, name in (("-", "mean square"), ("--", "mean"))
-        ]
+        dots = {"ls": "", "marker": "o", "ms": 4.5, "mec": TRUTH, "mew": 0.8}
+        handles = [Line2D([], [], mfc=face, label=name, **dots) for face, name in SHARES.items()]
+        handles += [Line2D([], [], color=TRUTH, ls=line, lw=1.1, label=f"edge of the {name}") for line, name in EDGES.items()]
         figure.legend(handles=handles, loc="outside lower center", ncols=5)
         return finish(figure, path)

@@ -91,9 +91,8 @@ def _relation() -> Finding:
 def _radius() -> Finding:
     product = coupling(quarter_turn())
     numbers = {"σ": sigma(product), "spectral radius": spectral_radius(product)}
-    return Finding(
-        "σ = max |zᵀMz| is the spectral radius, and bounds all eigenvalues", "it is that of (M + Mᵀ)/2, and bounds none", numbers
-    )
+    truth = "over real z it is that of (M + Mᵀ)/2, and may be below or above it"
+    return Finding("σ = max |zᵀMz| is the spectral radius, and bounds all eigenvalues", truth, numbers)
 
 
 def _bellman() -> Finding:
@@ -115,9 +114,8 @@ def _off_policy() -> Finding:
         "A, P(x) stationary": delayed_target_system(on_policy).stability(),
         "κ, P(x) stationary": weighted_norm(on_policy, coupling(on_policy)),
     }
-    return Finding(
-        "so it converges for a Bellman equation", "only if P(x) is near the chain's stationary distribution, where κ ≤ γ", numbers
-    )
+    truth = "where P(x) is far from the chain's stationary distribution A can be negative; there κ ≤ γ, and it converges"
+    return Finding("so delayed targets converge on a Bellman equation with γ < 1", truth, numbers)
 
 
 def _convergence() -> Finding:

@@ -3,6 +3,7 @@ r"""The stochastic iterations themselves, with drawn nodes: losses as they are w
 Nothing here knows the laws or the fixed points that they are compared with.
 """
 
+import itertools
 from typing import Any
 
 import equinox as eqx
@@ -46,7 +47,7 @@ class Trajectory(eqx.Module):
     target: Float[np.ndarray, "s r d"]  # θ_T of every run
 
     def mean_square(self, problem: Problem, limit: Float[np.ndarray, " d"]) -> Float[np.ndarray, " r"]:
-        r"""The mean over runs of $\|\theta - \theta_\infty\|^2$, measured as functions where there is an f: $\|\Phi(\theta - \theta_\infty)\|_P^2$."""
+        r"""The mean over runs of $\|\Phi(\theta - \theta_\infty)\|_P^2$; in the weak form, of $|\theta - \theta_\infty|^2$."""
         apart = self.theta - limit
         if isinstance(problem, LinearProblem):
             return np.einsum("x,srx->r", problem.probabilities, (apart @ problem.features.T) ** 2) / len(apart)
@@ -78,7 +79,7 @@ def iterate(
         keys = jax.random.split(jax.random.key(seed), runs)
         theta = target = jnp.broadcast_to(jnp.asarray(first), (runs, len(first)))
         kept = [(np.asarray(theta), np.asarray(target))]
-        for begin, end in zip(marks[:-1], marks[1:], strict=True):
+        for begin, end in itertools.pairwise(marks):
             theta, target = _advance(numbers, rest, counts, tables, theta, target, keys, jnp.asarray([begin, end]))
             kept.append((np.asarray(theta), np.asarray(target)))
     return Trajectory(marks, *(np.stack(values, axis=1) for values in zip(*kept, strict=True)))

@@ -23,8 +23,8 @@ Problem = LinearProblem | WeakProblem
 class GradientLaw(eqx.Module):
     r"""Half the gradient, $G\theta + G_T\theta_T - h$, with these probabilities. Half: $(r^2)' / 2$, so that η is twice a learning rate.
 
-    The mean of N nodes is represented by one node, drawn towards its mean as $\bar\psi + (\psi - \bar\psi)/\sqrt N$, which has the same mean
-    and covariance. So the mean of every method is exact for every N; second moments are, where the nodes enter linearly (delayed
+    The mean of N nodes is represented by one node, drawn towards the mean as $\bar\psi + (\psi - \bar\psi)/\sqrt N$, which has the same
+    mean and covariance. So the mean of every method is exact for every N; second moments are, where the nodes enter linearly (delayed
     targets: any N, with N' = 1) or where there is one node (`Standard` with N = 1, `DoubleSampling` with 1 + 1).
     """
 

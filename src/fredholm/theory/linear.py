@@ -91,7 +91,7 @@ def projection(problem: LinearProblem) -> Float[np.ndarray, "x x"]:
 
 
 class System(eqx.Module):
-    r"""$A\theta = b$, whose solution is a fixed point; it attracts a stochastic iteration if A's eigenvalues lie in the right half-plane."""
+    r"""$A\theta = b$: a fixed point, which attracts a stochastic iteration if A's eigenvalues lie in the right half-plane."""
 
     matrix: Float[np.ndarray, "d d"]  # A
     right: Float[np.ndarray, " d"]  # b
@@ -111,7 +111,7 @@ class System(eqx.Module):
 
 
 def delayed_target_system(problem: LinearProblem) -> System:
-    r"""$A = \Phi^\top D_P(I - P^|\Lambda)\Phi = \Phi^\top D_P(\Phi - P^|\Psi)$ and $b = \Phi^\top D_P Y$: $\Phi\theta = \Pi\,\mathcal{U}\,\Phi\theta$."""
+    r"""$A = \Phi^\top D_P(I - P^|\Lambda)\Phi$ and $b = \Phi^\top D_P Y$, that is $\Phi\theta = \Pi\,\mathcal{U}\,\Phi\theta$."""
     weighted = problem.features.T * problem.probabilities
     return System(weighted @ residual_features(problem), weighted @ problem.labels)
 
@@ -119,7 +119,9 @@ def delayed_target_system(problem: LinearProblem) -> System:
 def standard_system(problem: LinearProblem, n: int | None) -> System:
     r"""The normal equations of the standard loss with N samples, $B = \Phi - P^|\Psi$ (n=None: of the true loss, with exact integrals),
 
-    $$\Big(B^\top D_P B + \tfrac1N C\Big)\,\theta = B^\top D_P Y, \qquad \theta^\top C\,\theta = \mathbb{E}_x \operatorname{Var}[g_\theta(x')\,|\,x].$$
+    $$\Big(B^\top D_P B + \tfrac1N C\Big)\,\theta = B^\top D_P Y,$$
+
+    with C from `excess_matrix`.
     """
     features = residual_features(problem)
     weighted = features.T * problem.probabilities

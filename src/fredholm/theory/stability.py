@@ -48,7 +48,7 @@ def mean_transition(given: Moments, step: float, tau: float) -> Float[np.ndarray
 
 
 def square_transition(given: Moments, step: float, tau: float, batch: int = 1) -> Float[np.ndarray, "q q"]:
-    r"""$\mathbb{E}[T\otimes T]$ on symmetric matrices, in the basis $E_{ij}, i \le j$: how $\mathbb{E}[z z^\top]$ moves, apart from the labels.
+    r"""$\mathbb{E}[T\otimes T]$ on symmetric matrices, as their upper triangles: how $\mathbb{E}[z z^\top]$ moves without labels.
 
     A batch of B independent x has the same mean and 1/B of the covariance of (G, G_T).
     """
@@ -75,8 +75,8 @@ def square_radius(given: Moments, step: float, tau: float, batch: int = 1) -> fl
 
 
 class Setting(eqx.Module):
-    r"""Delayed targets on the weak form, in the units that matter: half the gradient of $r^2$ is $\frac1M\bar\psi' r$, so θ moves by η/M along
-    $\bar\psi'$, and by ηλ = (η/M) Mλ towards the target. An optimiser that rescales gradients, as Adam does, holds η/M rather than η."""
+    r"""Delayed targets on the weak form, in the units that matter. Half the gradient of $r^2$ is $\frac1M\bar\psi' r$: θ moves by η/M along
+    $\bar\psi'$, and by ηλ = (η/M) Mλ towards the target. An optimiser that rescales gradients, as Adam does, holds η/M, not η."""
 
     rate: float = 1.0  # η/M
     tau: float = 0.99  # τ

@@ -102,21 +102,13 @@ class Map(eqx.Module):
 def stability_maps(problem: WeakProblem, *, cells: int = 15, tried: int = 5, steps: int = 3000, runs: int = 32) -> list[Map]:
     """Three cuts: M and λ, τ and λ, η and the batch. All have η/M = 2 and τ = 0.99 where these are not an axis."""
     pulls = ("Mλ", np.geomspace(3e-3, 3.0, cells))
+    batches = ("batch", np.unique(np.geomspace(1, 16, cells).round()))
     cuts = [
         ("weight and pull, τ = 0.99", ("M", np.geomspace(1, 1000, cells)), pulls, lambda a, b: Setting(2.0, split=a, pull=b)),
         ("averaging and pull, M = 100", ("1 − τ", np.geomspace(1e-3, 1, cells)), pulls, lambda a, b: Setting(2.0, tau=1 - a, pull=b)),
-        (
-            "step and batch, M = 100, λ = 0",
-            ("η/M", np.geomspace(0.5, 32, cells)),
-            ("batch", np.unique(np.geomspace(1, 16, cells).round())),
-            _by_batch,
-        ),
+        ("step and batch, M = 100, λ = 0", ("η/M", np.geomspace(0.5, 32, cells)), batches, lambda a, b: Setting(a, batch=int(b))),
     ]
     return [_map(problem, title, first, second, setting, tried, steps, runs) for title, first, second, setting in cuts]
-
-
-def _by_batch(rate: float, batch: float) -> Setting:
-    return Setting(rate, batch=int(batch))
 
 
 def _map(problem: WeakProblem, title: str, first, second, setting, tried: int, steps: int, runs: int) -> Map:
