@@ -14,13 +14,13 @@ def test_iterations_converge_to_their_own_fixed_points_at_the_predicted_rate(nam
     problem, (method, n) = theory.ring(12, 3), METHODS[name]
     law = theory.gradient_law(problem, method, n)
     limit, step = law.system().solve(), theory.step_size_for(law.system(), largest=0.3)
-    far = theory.iterate(problem, method, step, n=n, steps=1500, runs=96).mean_square(problem, limit)
+    far = theory.iterate(problem, method, step, n=n, steps=1000, runs=64).mean_square(problem, limit)
     assert far[-1] < 0.05 * far[0]
     # From the fixed point only the noise remains, and t₀ can be counted: no need to wait until the start is forgotten.
-    made = theory.iterate(problem, method, step, n=n, steps=1500, runs=96, start=limit, records=20)
-    late = made.steps > 1000
+    made = theory.iterate(problem, method, step, n=n, steps=1000, runs=64, start=limit, records=20)
+    late = made.steps > 600
     measured = np.mean((made.steps + step.delay)[late] * made.mean_square(problem, limit)[late])
-    assert measured == pytest.approx(theory.asymptotic_error(problem, law, step.gain), rel=0.35)
+    assert measured == pytest.approx(theory.asymptotic_error(problem, law, step.gain), rel=0.4)
 
 
 def test_one_sample_goes_to_the_biased_limit_and_not_to_the_true_one():
@@ -101,7 +101,7 @@ def test_gradient_descent_needs_the_same_number_of_iterations_for_every_digit():
     assert effort.per_digit == pytest.approx(thinner.per_digit, rel=0.1)
     limit = theory.delayed_target_system(problem)
     delayed = METHODS["delayed target, N=1, τ=0, λ=0"][0]
-    drawn = theory.stochastic_effort(problem, delayed, limit, np.geomspace(3e-2, 1e-3, 12), steps=3000, runs=48)
+    drawn = theory.stochastic_effort(problem, delayed, limit, np.geomspace(3e-2, 1.5e-3, 12), steps=2000, runs=32)
     assert effort.exponent < 0.3
     assert 0.6 < drawn.exponent < 1.3
 

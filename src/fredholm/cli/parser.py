@@ -28,6 +28,7 @@ examples:
   fredholm solve my_problem.py:problem --seeds 8         your own equation, from your own file
   fredholm compare volterra --methods standard delayed-target --n 1
   fredholm resume runs/volterra-2026-11-15-1a2b3c        after Ctrl-C, a crash, or to go on
+  fredholm theory                                        the paper's theorem on a worked example
 
 fredholm COMMAND --help explains a command."""
 SOLVE_EXAMPLES = """\

@@ -37,7 +37,7 @@ def theory(options: Namespace) -> int:
         figures.plot_efforts(made, folder / "effort.png")
     else:
         _say(console, f"No iterations. {verdict(found)}")
-    maps = stability_maps(weak, steps=min(steps, 3000), runs=min(runs, 32))
+    maps = stability_maps(weak)
     _show(console, tables.stability_table(maps))
     figures.plot_stability(maps, folder / "stability.png")
     _show(console, tables.split_table(weak))
