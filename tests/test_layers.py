@@ -12,7 +12,7 @@ LAYERS = [
     {"metrics"},
     {"equation"},
     {"methods"},
-    {"validation", "problems"},
+    {"validation", "problems", "theory"},
     {"recipes", "status", "storage", "progress"},
     {"solution"},
     {"training"},

@@ -1,6 +1,6 @@
 """Neural solvers for integro-differential equations, without the integral bias."""
 
-from fredholm import problems
+from fredholm import problems, theory
 from fredholm.domains import (
     Ball,
     Box,
@@ -119,5 +119,6 @@ __all__ = [
     "problems",
     "resume",
     "solve",
+    "theory",
     "use_all_cores",
 ]
