@@ -70,8 +70,8 @@ class Program(eqx.Module):
         return TrainState(u, optimizer, method, average, state.alive, failed_at, failed_loss, state.limit), {"loss": loss, **info}
 
     def averaged(self, average: Field, u: Field, step: Int[Array, ""]) -> Field:
-        r"""$\bar\theta_k = \bar\theta_{k-1} + \frac{1 - a}{1 - a^{k}}\,(\theta_k - \bar\theta_{k-1})$ after step k = 1, 2, ...: the mean of all
-        parameters so far, with weights that fall by a for each step back. The first network, which knows nothing yet, has no weight."""
+        r"""$\bar\theta_k = \bar\theta_{k-1} + \frac{1 - a}{1 - a^{k}}\,(\theta_k - \bar\theta_{k-1})$ after step k = 1, 2, ...: the mean of
+        all parameters so far, with weights that fall by a for each step back. The first network, which knows nothing yet, has no weight."""
         share = (1 - self.average) / -jnp.expm1((step + 1) * jnp.log(self.average))
         return jax.tree.map(lambda old, new: old + share * (new - old) if eqx.is_inexact_array(new) else new, average, u)
 
