@@ -19,6 +19,7 @@ LAYERS = [
     {"solve"},
     {"plots"},
     {"report"},
+    {"zoo"},
     {"demo", "cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

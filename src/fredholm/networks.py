@@ -88,7 +88,7 @@ class Formed(eqx.Module):
         value, outputs = jnp.asarray(self.form(self.network, x)), self.network.outputs
         if value.shape != (outputs,) and not (outputs == 1 and value.shape == ()):
             raise ValueError(
-                f"Constrained form: it returned shape {value.shape}; expected {'() or (1,)' if outputs == 1 else (outputs,)}, that of u(x). "
+                f"Constrained form: it returned shape {value.shape}; expected {'() or (1,)' if outputs == 1 else (outputs,)}, as u(x). "
                 "x is a point of shape (d,), also for d = 1: a number is x[0], not x."
             )
         return jnp.reshape(value, (outputs,))

@@ -28,7 +28,21 @@ from fredholm.solution import Solution
 from fredholm.storage import write_atomically
 
 GLYPHS = {"solid": "—", "dash": "╌", "dot": "⋯", "dashdot": "‒·", "longdash": "– –", "longdashdot": "—·"}  # the lines of DASHES
-SETTINGS = ("problem", "method", "rule", "network", "optimizer", "steps", "batch", "seeds", "record_every", "precision", "stop", "origin")
+SETTINGS = (
+    "problem",
+    "method",
+    "rule",
+    "network",
+    "optimizer",
+    "steps",
+    "batch",
+    "average",
+    "seeds",
+    "record_every",
+    "precision",
+    "stop",
+    "origin",
+)
 
 
 class Row(NamedTuple):

@@ -265,8 +265,9 @@ def load(path: str | os.PathLike[str], network: Any = None, problem: Equation | 
     recipe = _network_recipe(network, settings)
     skeleton = _field_skeleton(recipe, settings)
     with jax.enable_x64(settings["precision"] == "float64"):
-        main = _saved(skeleton, arrays, ".u")
-        answer, target = (main if (found := _saved(skeleton, arrays, part)) is None else found for part in (".average", ".method"))
+        main, average, delayed = (_saved(skeleton, arrays, part) for part in (".u", ".average", ".method"))
+        assert main is not None
+        answer, target = main if average is None else average, main if delayed is None else delayed
     status = [SeedStatus(Status[name], at) for name, at in settings["status"]]
     return Solution(problem, settings, status, history, answer, target, arrays, main)
 

@@ -13,11 +13,12 @@ from importlib import metadata
 from typing import Any, NoReturn
 
 from fredholm.checks import nearest
-from fredholm.cli import doctor, listing, results, resuming, theory, training
+from fredholm.cli import doctor, listing, results, resuming, theory, training, zoo
 from fredholm.cli.choices import METHOD_OPTIONS
 from fredholm.cli.names import METHODS, PROBLEMS, RANDOMIZATIONS, RULES, SCHEDULES, comments, fields, kebab
 from fredholm.cli.values import whole
 from fredholm.networks import ACTIVATIONS
+from fredholm.zoo import CASES, COLUMNS, file_name
 
 DESCRIPTION = "Neural solvers for integro-differential equations, without the integral bias."
 EXAMPLES = """\
@@ -50,7 +51,9 @@ methods that have them.
 examples:
   fredholm compare volterra --methods standard delayed-target --rule monte-carlo --n 1
   fredholm compare poisson --methods standard double-sampling delayed-target --n 2 --steps 5000
-  fredholm compare volterra --methods 'DelayedTarget(tau=0.9)' 'DelayedTarget(tau=0.999)'"""
+  fredholm compare volterra --methods 'DelayedTarget(tau=0.9)' 'DelayedTarget(tau=0.999)'
+  fredholm compare --zoo                                  the table of docs/zoo.md; hours. What is finished is not run again
+  fredholm compare --zoo --cases volterra fredholm-nonlinear --scale 0.1 --out runs/zoo-quick"""
 RESUME_EXAMPLES = """\
 A resumed run equals an uninterrupted one, bit for bit on the same devices. For a run of your own file.py:name the file is imported
 again, and this is said; nothing else that a run folder holds is ever executed.
@@ -147,11 +150,17 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
     solve.add_argument("--method", metavar="NAME", help=f"how the estimated integral becomes a loss: {', '.join(METHODS)}")
     _add_training(solve)
     solve.add_argument("--label", metavar="TEXT", help="what the run is called in tables and pictures")
-    usage = "compare PROBLEM --methods A B ... [options]"
+    usage = "compare PROBLEM --methods A B ... [options] | compare --zoo [--cases NAME ...]"
     compare = command(training.compare, usage, "solve with several methods and the same seeds", COMPARE_EXAMPLES)
-    _add_problem(compare)
-    compare.add_argument("--methods", metavar="NAME", nargs="+", required=True, help=f"two or more of {', '.join(METHODS)}")
+    _add_problem(compare, optional=True)
+    compare.add_argument("--methods", metavar="NAME", nargs="+", help=f"two or more of {', '.join(METHODS)}")
     _add_training(compare)
+    group = compare.add_argument_group("the zoo")
+    group.add_argument("--zoo", action="store_true", help="every equation of the zoo by its recipe, beside the methods with one sample")
+    group.add_argument("--cases", metavar="NAME", nargs="+", help=f"only these: {', '.join(map(file_name, CASES))}")
+    group.add_argument("--columns", metavar="NAME", nargs="+", help=f"only these: {', '.join(map(file_name, COLUMNS))}")
+    group.add_argument("--scale", metavar="X", type=_number, default=1.0, help="share of the steps to do, for a quick look")
+    compare.set_defaults(run_command=lambda options: zoo_or_methods(compare, options))
     usage = "resume RUN [options]"
     resume = command(resuming.resume, usage, "continue a run, also a finished one with more steps", RESUME_EXAMPLES)
     resume.add_argument("run", metavar="RUN", help="the run's folder, or the comparison's")
@@ -180,9 +189,24 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
     return top, made
 
 
-def _add_problem(parser: Parser) -> None:
+def zoo_or_methods(parser: Parser, options: argparse.Namespace) -> int:
+    """`fredholm compare` of a problem, or of the zoo."""
+    if options.zoo:
+        usual = vars(parser.parse_args([]))
+        given = [name for name, value in vars(options).items() if name not in zoo.OPTIONS and value != usual.get(name)]
+        return zoo.compare_zoo(options, [name if name == "problem" else f"--{kebab(name)}" for name in given])
+    for name in ("cases", "columns"):
+        if getattr(options, name):
+            parser.error(f"--{name} belongs to --zoo")
+    if options.problem is None or options.methods is None:
+        parser.error("the following arguments are required: PROBLEM, --methods (or --zoo)")
+    return training.compare(options)
+
+
+def _add_problem(parser: Parser, optional: bool = False) -> None:
     names = ", ".join(PROBLEMS)
-    parser.add_argument("problem", metavar="PROBLEM", help=f"a name ({names}), or path/to/file.py:name for your own equation")
+    count = "?" if optional else None
+    parser.add_argument("problem", metavar="PROBLEM", nargs=count, help=f"a name ({names}), or path/to/file.py:name for your own equation")
     settings = "options of the problem, see fredholm list: --set dim=5"
     parser.add_argument("--set", metavar="NAME=VALUE", nargs="+", action="extend", default=[], help=settings)
 

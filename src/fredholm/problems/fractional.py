@@ -21,8 +21,8 @@ Place = Float[Array, "d"]
 class InsideBall(eqx.Module):
     r"""The form $u(x) = (1 - |x|^2)_+^p\,n(x)$: zero outside of the unit ball, and with the right slope at its surface.
 
-    A solution of the fractional equation of order α with a smooth f goes to zero like the distance to the surface to the power α/2 (Ros-Oton
-    and Serra, 2014), so that p = α/2 leaves a smooth factor to the network.
+    A solution of the fractional equation of order α with a smooth f goes to zero like the distance to the surface to the power α/2
+    (Ros-Oton and Serra, 2014), so that p = α/2 leaves a smooth factor to the network.
     """
 
     power: float  # p
@@ -33,7 +33,8 @@ class InsideBall(eqx.Module):
 
 
 class Jumps(eqx.Module):
-    r"""The parts of the fractional Laplacian of order α at one x, multiplied by $\alpha\,r_0^\alpha/(C\,|S^{d-1}|)$; see `FractionalPoisson`."""
+    r"""The parts of the fractional Laplacian of order α at one x, multiplied by $\alpha\,r_0^\alpha/(C\,|S^{d-1}|)$:
+    see `FractionalPoisson`."""
 
     order: float  # α
 
@@ -59,14 +60,16 @@ class Jumps(eqx.Module):
 
 class FractionalPoisson(Equation):
     r"""$(-\Delta)^{\alpha/2} u = f$ in the unit ball of any dimension d, u = 0 outside; with
-    $f = 2^\alpha\,\Gamma(\tfrac\alpha2 + 2)\,\Gamma(\tfrac{d+\alpha}2)/\Gamma(\tfrac d2)\,\big(1 - (1 + \tfrac\alpha d)|x|^2\big)$ the solution
-    is $u(x) = (1 - |x|^2)_+^{1 + \alpha/2}$ (Dyda, 2012).
+    $f = 2^\alpha\,\Gamma(\tfrac\alpha2 + 2)\,\Gamma(\tfrac{d+\alpha}2)/\Gamma(\tfrac d2)\,\big(1 - (1 + \tfrac\alpha d)|x|^2\big)$ the
+    solution is $u(x) = (1 - |x|^2)_+^{1 + \alpha/2}$ (Dyda, 2012).
 
     The operator is an expectation over a jump of length r in a uniform direction ξ. With $\delta = 2u(x) - u(x + r\xi) - u(x - r\xi)$,
     $C = 2^\alpha\,\Gamma(\tfrac{d+\alpha}2)/(\pi^{d/2}\,|\Gamma(-\tfrac\alpha2)|)$ and $r_0 = 1 - |x|$, the distance to the surface,
 
     $$(-\Delta)^{\alpha/2} u(x) = C\,|S^{d-1}| \Big\{ \frac{r_0^{2-\alpha}}{2(2-\alpha)}\,\mathbb{E}\Big[\frac{\delta}{r^2}\Big]_{r = r_0 b}
-        + \frac{r_0^{-\alpha}}{2\alpha}\,\mathbb{E}[\delta]_{r = r_0/b'} \Big\}, \qquad b \sim \text{Beta}(2-\alpha, 1),\; b' \sim \text{Beta}(\alpha, 1).$$
+        + \frac{r_0^{-\alpha}}{2\alpha}\,\mathbb{E}[\delta]_{r = r_0/b'} \Big\},$$
+
+    $b \sim \text{Beta}(2-\alpha, 1)$ and $b' \sim \text{Beta}(\alpha, 1)$.
 
     In float32 the second difference is noise for small r, so that the near part has the directional second derivative at a point between,
     which has the same expectation: $\delta/r^2 = -\mathbb{E}[\partial_\xi^2 u(x + s r \xi)]$ with s = v + w, v and w uniform in
@@ -109,13 +112,14 @@ def surface_distance(x: Place) -> Float[Array, ""]:
 
 
 class FractionalInterval(Equation):
-    r"""$D_{0+}^\alpha u + D_{1-}^\alpha u = f$ on [0, 1] with the two Riemann-Liouville derivatives, u = u' = 0 at both ends; the solution is
-    $u(x) = x^3 (1-x)^3$.
+    r"""$D_{0+}^\alpha u + D_{1-}^\alpha u = f$ on [0, 1] with the two Riemann-Liouville derivatives, u = u' = 0 at both ends; the
+    solution is $u(x) = x^3 (1-x)^3$.
 
     Where u and u' vanish at the ends, $1 < \alpha < 2$, the derivatives are $D_{0+}^\alpha u(x) = \frac{x^{2-\alpha}}{\Gamma(3-\alpha)}\,
-    \mathbb{E}[u''(x - x\,b)]$ with $b \sim \text{Beta}(2-\alpha, 1)$ and its mirror image: the power weight of the kernel is the measure, where
-    uniform nodes would have infinite variance. With (k, c) = (3, 1), (4, -3), (5, 3), (6, -1),
-    $f(x) = \sum_k c_k \frac{k!}{\Gamma(k+1-\alpha)} \big(x^{k-\alpha} + (1-x)^{k-\alpha}\big)$ (DeepXDE; Pang, Lu and Karniadakis, fPINNs, 2019).
+    \mathbb{E}[u''(x - x\,b)]$ with $b \sim \text{Beta}(2-\alpha, 1)$ and its mirror image: the power weight of the kernel is the measure,
+    where uniform nodes would have infinite variance. With (k, c) = (3, 1), (4, -3), (5, 3), (6, -1),
+    $f(x) = \sum_k c_k \frac{k!}{\Gamma(k+1-\alpha)} \big(x^{k-\alpha} + (1-x)^{k-\alpha}\big)$ (DeepXDE; Pang, Lu and
+    Karniadakis, fPINNs, 2019).
     """
 
     order: float  # α

@@ -74,7 +74,7 @@ class FredholmSecondKind(Equation):
 
 
 class FredholmNonlinear(Equation):
-    r"""$u'(x) = \cos x - x + \frac14 \int_{-\pi/2}^{\pi/2} x\,t\,u(t)^2\,dt$ on $[-\frac{\pi}{2}, \frac{\pi}{2}]$ with $u(-\frac{\pi}{2}) = 0$;
+    r"""$u'(x) = \cos x - x + \frac14 \int_{-\pi/2}^{\pi/2} x\,t\,u(t)^2\,dt$ on $[-\frac\pi2, \frac\pi2]$ with $u(-\frac\pi2) = 0$;
     the solution is $u(x) = 1 + \sin x$.
 
     Section 4.5 of A-PINN (Yuan et al., Journal of Computational Physics 2022).

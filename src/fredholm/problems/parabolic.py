@@ -17,8 +17,8 @@ Place = Float[Array, "2"]  # (x, t)
 
 
 class Parabolic(Equation):
-    r"""$\partial_t u = \partial_x^2 u + \int_0^{\pi/2} u(s, t)\,ds - e^{-t}$ for x in $[0, \frac{\pi}{2}]$ and t in [0, 1] with u(0, t) = 0,
-    $u(\frac{\pi}{2}, t) = e^{-t}$ and $u(x, 0) = \sin x$; the solution is $u(x, t) = e^{-t}\sin x$.
+    r"""$\partial_t u = \partial_x^2 u + \int_0^{\pi/2} u(s, t)\,ds - e^{-t}$ for x in $[0, \frac\pi2]$ and t in [0, 1] with u(0, t) = 0,
+    $u(\frac\pi2, t) = e^{-t}$ and $u(x, 0) = \sin x$; the solution is $u(x, t) = e^{-t}\sin x$.
 
     Asked for in issue 95 of DeepXDE: an integral over one of two inputs.
     """

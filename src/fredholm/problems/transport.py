@@ -33,9 +33,9 @@ class TransportSlab(Equation):
     r"""$\varphi(x) = \frac12 \int_0^L E_1(|x - x'|)\,(c\,\varphi(x') + q)\,dx'$ for the scalar flux in a slab of L mean free paths between
     vacuum, with a uniform source q = 1 and c secondary particles a collision.
 
-    The flight is cut off at the surface by its own law: with T the distance to the surface along μ, $s = -\ln(1 - z(1 - e^{-T}))$ for z uniform
-    in [0, 1] and a weight $1 - e^{-T}$, so that no sample is lost. The truth is `peierls_flux`, checked against the critical slabs of Sood,
-    Forster and Parsons (Progress in Nuclear Energy 2003): thickness to nine digits, flux to 2e-6.
+    The flight is cut off at the surface by its own law: with T the distance to the surface along μ, $s = -\ln(1 - z(1 - e^{-T}))$ for z
+    uniform in [0, 1], with weight $1 - e^{-T}$, so that no sample is lost. The truth is `peierls_flux`, checked against the critical slabs
+    of Sood, Forster and Parsons (Progress in Nuclear Energy 2003): thickness to nine digits, flux to 2e-6.
     """
 
     thickness: float  # L, in mean free paths

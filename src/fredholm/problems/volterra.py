@@ -33,7 +33,8 @@ class Volterra(Equation):
 
 
 class Volterra2(Equation):
-    r"""$u'(x) + \int_0^x u(t)\,dt = 2\pi\cos 2\pi x + \frac{1}{\pi}\sin^2 \pi x$ on [0, 1] with u(0) = 0; the solution is $u(x) = \sin 2\pi x$.
+    r"""$u'(x) + \int_0^x u(t)\,dt = 2\pi\cos 2\pi x + \frac{1}{\pi}\sin^2 \pi x$ on [0, 1] with u(0) = 0;
+    the solution is $u(x) = \sin 2\pi x$.
 
     An equation of the first demonstrations of integrals in physics-informed networks (Lu et al., SIAM Review 2021).
     """

@@ -1,0 +1,132 @@
+"""`fredholm compare --zoo`: every equation of the zoo by the recipe of its class, and beside it what one random sample costs."""
+
+import csv
+import io
+import shlex
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+import fredholm as fr
+from fredholm.checks import nearest, real
+from fredholm.cli import values
+from fredholm.cli.folders import Paused
+from fredholm.problems.classes import CLASSES
+from fredholm.report import Section, write_page
+from fredholm.storage import write_atomically
+from fredholm.zoo import CASES, COLUMNS, RECIPE, Result, cell, file_name, is_met, result, solved
+
+FOLDER = "runs/zoo"
+OPTIONS = ("name", "run_command", "verbose", "command", "zoo", "cases", "columns", "scale", "seeds", "out")
+Results = dict[str, dict[str, Result]]  # by case, by column
+
+
+def compare_zoo(options: Namespace, given: Sequence[str]) -> int:
+    """Runs what is missing, prints the table, and writes it as CSV, Markdown and a page; `given` are options that do not belong here."""
+    if given:
+        raise ValueError(f"compare --zoo: got {', '.join(given)}; expected only --cases, --columns, --scale, --seeds and --out.")
+    cases, columns = _chosen("case", options.cases, CASES), _chosen("column", options.columns, dict.fromkeys(COLUMNS))
+    scale, seeds = real("--scale", options.scale, low=1e-6, high=100.0), values.seeds(options.seeds)
+    folder, results, sections = Path(options.out or FOLDER), {}, {}
+    try:
+        for plan, solution in solved(cases, columns, folder, seeds, scale):
+            results.setdefault(plan.case, {})[plan.column] = result(solution)
+            sections.setdefault(plan.case, {})[plan.column] = solution
+            write_tables(results, columns, folder, options.command)
+    except fr.Interrupted as error:
+        again = shlex.join(["fredholm", *options.command])
+        raise Paused(f"interrupted at step {error.solution.steps} of a run; it is saved. Continue with: {again}") from error
+    Console().print(table(results, columns))
+    page = write_page([Section(case, solutions) for case, solutions in sections.items()], folder / "report.html", "The zoo")
+    print(f"{'tables':<10}{folder / 'zoo.md'}, {folder / 'zoo.csv'}\n{'page':<10}{page}", flush=True)
+    return 0
+
+
+def _chosen(kind: str, names: Sequence[str] | None, known: Mapping[str, object]) -> list[str]:
+    """The names that were given, as `fractional-d-2` or in full; all of them where none was."""
+    by_file_name = {file_name(name): name for name in known}
+    found = []
+    for name in names or known:
+        if file_name(name) not in by_file_name:
+            raise nearest(kind, name, by_file_name)
+        found.append(by_file_name[file_name(name)])
+    return found
+
+
+def table(results: Results, columns: Sequence[str]) -> Table:
+    """The table for a terminal."""
+    made = Table(
+        box=SIMPLE_HEAD, caption="relative L2 error, mean over the seeds [95 % interval]; ✗n: n seeds failed", padding=(0, 1, 0, 0)
+    )
+    for heading in ("case", "class", RECIPE, "target", "best published", *[c for c in columns if c != RECIPE], "min"):
+        made.add_column(heading, justify="left" if heading in ("case", "class") else "right", overflow="fold")
+    for case, found in results.items():
+        own, published = found.get(RECIPE), CASES[case].published
+        mark = {True: "[green]✓[/] ", False: "[red]✗[/] ", None: ""}[None if own is None else is_met(case, own)]
+        target = "" if CASES[case].target is None else f"{CASES[case].target:.0e}".replace("e-0", "e-")
+        best = f"{min(published.values()):.1e}".replace("e-0", "e-") if published else ""
+        others = [_short(cell(found, case, column)) for column in columns if column != RECIPE]
+        shown = "" if own is None else mark + _long(own).replace("[", r"\[", 1)
+        made.add_row(case, CASES[case].kind.name, shown, target, best, *others, "" if own is None else f"{own.minutes:.1f}")
+    return made
+
+
+def _long(found: Result) -> str:
+    return f"{_number(found.mean)} [{_number(found.low)}, {_number(found.high)}]{_failures(found)}"
+
+
+def _short(found: Result | None) -> str:
+    return "" if found is None else f"{_number(found.mean)}{_failures(found)}"
+
+
+def _number(value: float) -> str:
+    return f"{value:.1e}".replace("e-0", "e-").replace("e+00", "")
+
+
+def _failures(found: Result) -> str:
+    return f" ✗{found.failed}" if found.failed else ""
+
+
+def write_tables(results: Results, columns: Sequence[str], folder: Path, command: Sequence[str]) -> None:
+    """`zoo.csv`, with every number, and `zoo.md`, a page."""
+    rows = io.StringIO()
+    writer = csv.writer(rows, lineterminator="\n")
+    writer.writerow(["case", "class", "column", *Result._fields, "target", "published"])
+    for case, found in results.items():
+        entry = CASES[case]
+        published = "; ".join(f"{name} {value:g}" for name, value in entry.published.items())
+        for column, one in found.items():
+            writer.writerow([case, entry.kind.name, column, *(f"{value:.6g}" for value in one), entry.target or "", published])
+    write_atomically(folder / "zoo.csv", lambda file: file.write(rows.getvalue().encode()))
+    page = markdown(results, columns, shlex.join(["fredholm", *command]))
+    write_atomically(folder / "zoo.md", lambda file: file.write(page.encode()))
+
+
+def markdown(results: Results, columns: Sequence[str], command: str) -> str:
+    """The page with the table."""
+    others = [column for column in columns if column != RECIPE]
+    lines = [
+        "# The zoo: accuracy, and what the bias costs",
+        "",
+        f"Written by `{command}`. Relative L2 error of the answer, mean over the seeds with its 95 % interval; minutes are",
+        "those of all seeds of the recipe together, on the machine that wrote the page. The columns on the right have one random sample of",
+        "every integral (double sampling two), and as many steps and evaluations of u in a step as the recipe: what the bias of the",
+        "standard loss costs, and what the unbiased methods do with the same budget. ✗n: n seeds did not end well.",
+        "",
+        "| case | class | recipe | target | published | " + " | ".join(others) + " | minutes |",
+        "|---|---|---|---|---|" + "---|" * (len(others) + 1),
+    ]
+    for case, found in results.items():
+        own, entry = found.get(RECIPE), CASES[case]
+        mark = {True: " ✓", False: " ✗", None: ""}[None if own is None else is_met(case, own)]
+        published = ", ".join(f"{name} {_number(value)}" for name, value in entry.published.items())
+        cells = [case, entry.kind.name, "" if own is None else _long(own) + mark, "" if entry.target is None else _number(entry.target)]
+        cells += [published, *(_short(cell(found, case, column)) for column in others), "" if own is None else f"{own.minutes:.1f}"]
+        lines.append(f"| {' | '.join(cells)} |")
+    lines += ["", "One recipe for each class; beyond it a case has only its network, steps and batch (`problem.defaults`):", ""]
+    lines += [f"- **{kind.name}**: {kind.when}. `{kind.method!r}`, `{kind.rule!r}`, `{kind.optimizer!r}`." for kind in CLASSES]
+    return "\n".join([*lines, ""])
