@@ -203,16 +203,16 @@ def _on_plane(view: View, first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 def field_lines(problem: Equation, solution: Solution | None) -> Lines | None:
     """What the view's `lines` give on its plane, for a solution (the mean over seeds) or, with None, for the truth; None without any."""
-    view = problem.view
-    if view.lines is None or not view.through or (solution is None and problem.exact is None):
+    view, lines = problem.view, problem.view.lines
+    if lines is None or not view.through or (solution is None and problem.exact is None):
         return None
     first, second = (np.linspace(low, high, LINES) for low, high in zip(view.low, view.high, strict=True))
     points = _on_plane(view, first, second)
     if solution is None:
         truth = Field(problem.exact, {}, problem.inputs, problem.outputs)
-        vectors = np.asarray(jax.vmap(lambda x: view.lines(truth, x))(jnp.asarray(points, float)))
+        vectors = np.asarray(jax.vmap(lambda x: lines(truth, x))(jnp.asarray(points, float)))
     else:
-        vectors = solution(points, of=view.lines)
+        vectors = solution(points, of=lines)
     along = [vectors[:, axis].reshape(LINES, LINES) for axis in view.along]
     return Lines(first, second, *along)
 
