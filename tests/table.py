@@ -23,9 +23,9 @@ ZOO = {
     "parabolic": (fr.problems.Parabolic(), fr.Gauss(20), 1e-12),
     "bellman": (fr.problems.Bellman(3), fr.Gauss(3), 1e-12),
     "fractional-interval": (fr.problems.FractionalInterval(), fr.Gauss(20), 1e-12),
-    "fractional-2": (fr.problems.FractionalPoisson(), fr.QuasiMonteCarlo(16384, fr.Sobol()), 1e-3),
-    "fractional-10": (fr.problems.FractionalPoisson(10), fr.QuasiMonteCarlo(16384, fr.Sobol()), 1e-3),
-    "fractional-low-order": (fr.problems.FractionalPoisson(3, 0.8), fr.QuasiMonteCarlo(16384, fr.Sobol()), 1e-3),
+    "fractional-2": (fr.problems.FractionalPoisson(), fr.QuasiMonteCarlo(4096, fr.Sobol()), 5e-3),
+    "fractional-10": (fr.problems.FractionalPoisson(10), fr.QuasiMonteCarlo(4096, fr.Sobol()), 5e-3),
+    "fractional-low-order": (fr.problems.FractionalPoisson(3, 0.8), fr.QuasiMonteCarlo(4096, fr.Sobol()), 5e-3),
     "transport-slab": (fr.problems.TransportSlab(), fr.Gauss(100), 5e-4),
 }
 RULES = {

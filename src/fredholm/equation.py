@@ -92,7 +92,7 @@ class Defaults(eqx.Module):
     optimizer: Any = None
     steps: int | None = None
     batch: int | None = None
-    average: float | None = None  # see solve; None: over the last tenth of the run, at most 0.999; 0: the answer is the network itself
+    average: float | None = None  # see solve; None: the last fiftieth of the run, at most 0.999; 0: the answer is the network itself
 
 
 class Equation(eqx.Module):

@@ -98,7 +98,7 @@ class FractionalPoisson(Equation):
             ],
             y=jumps.source,
             exact=lambda x: jnp.maximum(1 - jnp.sum(x**2), 0.0) ** (1 + alpha / 2),
-            defaults=SINGULAR.defaults(Constrained(MLP(64, 3, "silu"), InsideBall(alpha / 2)), 10_000, 100),
+            defaults=SINGULAR.defaults(Constrained(MLP(64, 3, "silu"), InsideBall(alpha / 2)), 3_000, 100),
         )
 
     def recipe(self) -> dict[str, Any]:

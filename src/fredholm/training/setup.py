@@ -23,7 +23,7 @@ GENERAL_RULE = MonteCarlo(8)
 GENERAL_NETWORK = MLP(64, 3, "tanh")
 GENERAL_OPTIMIZER = Adam(1e-3, Cosine())
 GENERAL_STEPS, GENERAL_BATCH = 10_000, 200
-LONGEST_AVERAGE = 0.999  # over about the last 1000 steps, or the last tenth of a run that is shorter than 10 000
+LONGEST_AVERAGE = 0.999  # over about the last 1000 steps; in a run of less than 50 000, the last fiftieth
 RECORDS = 100  # records in a run, unless the caller says how often
 
 
@@ -133,7 +133,7 @@ def _seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
 
 def _average(average: float | None, steps: int) -> float:
     if average is None:
-        return min(LONGEST_AVERAGE, max(0.0, 1 - 10 / steps))
+        return min(LONGEST_AVERAGE, max(0.0, 1 - 50 / steps))
     try:
         return real("average", average, low=0.0, below=1.0)
     except ValueError as error:
