@@ -11,9 +11,16 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
+from fredholm.equation import Equation
+from fredholm.problems.bellman import Bellman
+from fredholm.problems.fractional import FractionalInterval, FractionalPoisson
+from fredholm.problems.fredholm import FredholmFirstKind, FredholmNonlinear, FredholmSecondKind
 from fredholm.problems.maxwell import Maxwell
+from fredholm.problems.parabolic import Parabolic
 from fredholm.problems.poisson import Poisson
 from fredholm.problems.smoluchowski import Smoluchowski
+from fredholm.problems.transport import TransportSlab
+from fredholm.problems.volterra import Volterra, Volterra2
 
 FIGURES = Path(__file__).parent / "figures"
 STYLE = {"figure.dpi": 150, "font.size": 9, "axes.titlesize": 9, "axes.spines.top": False, "axes.spines.right": False}
@@ -105,11 +112,74 @@ def smoluchowski() -> plt.Figure:
     return figure
 
 
+def curve(axes: plt.Axes, problem: Equation, low: float, high: float, title: str) -> None:
+    """u over an interval."""
+    x = np.linspace(low, high, 801)
+    axes.plot(x, at(problem.exact, x), color="tab:blue")
+    axes.set(xlabel="x", ylabel="u(x)", title=title, xlim=(low, high))
+
+
+def volterra() -> plt.Figure:
+    """The two ordinary Volterra equations."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(8.2, 2.8), layout="constrained")
+    curve(left, Volterra(), 0, 5, "Volterra")
+    curve(right, Volterra2(), 0, 1, "Volterra2")
+    return figure
+
+
+def fredholm() -> plt.Figure:
+    """The Fredholm equations, of the linear ones with their right-hand sides, and the partial equation."""
+    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(8.2, 2.8), layout="constrained")
+    first, second = FredholmFirstKind(), FredholmSecondKind()
+    curve(left, first, 0, 1, "first and second kind")
+    x = np.linspace(0, 1, 201)
+    left.plot(x, at(first.y, x), "--", color="tab:orange", label="y, first kind")
+    left.plot(x, at(second.y, x), ":", color="tab:green", label="y, second kind")
+    left.legend(frameon=False, fontsize=7)
+    curve(middle, FredholmNonlinear(), -np.pi / 2, np.pi / 2, "nonlinear")
+    places, times = np.meshgrid((np.arange(200) + 0.5) / 200 * np.pi / 2, (np.arange(200) + 0.5) / 200)
+    image = right.imshow(at(Parabolic().exact, places, times), extent=(0, np.pi / 2, 0, 1), origin="lower", cmap="viridis", aspect="auto")
+    right.set(xlabel="x", ylabel="t", title="Parabolic: u(x, t)")
+    figure.colorbar(image, ax=right, label="u")
+    return figure
+
+
+def fractional() -> plt.Figure:
+    """u on a diameter of the ball for three orders, on the disc, and on the interval."""
+    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(8.2, 2.8), layout="constrained")
+    r = np.linspace(-1.2, 1.2, 601)
+    for order, color in zip((0.5, 1.0, 1.5), plt.get_cmap("viridis")((0.0, 0.45, 0.8)), strict=True):
+        left.plot(r, at(FractionalPoisson(2, order).exact, r, np.zeros_like(r)), color=color, label=f"α = {order}")
+    left.legend(frameon=False, fontsize=7)
+    left.set(xlabel="$x_1$", ylabel="u", title="FractionalPoisson: a diameter", xlim=(-1.2, 1.2))
+    image = middle.imshow(
+        at(FractionalPoisson().exact, *square(200, -1.2, 1.2)), extent=(-1.2, 1.2, -1.2, 1.2), origin="lower", cmap="viridis"
+    )
+    middle.set(xlabel="$x_1$", ylabel="$x_2$", title="d = 2, α = 1.5")
+    figure.colorbar(image, ax=middle, label="u")
+    curve(right, FractionalInterval(), 0, 1, "FractionalInterval")
+    return figure
+
+
+def bellman() -> plt.Figure:
+    """V for two numbers, and the flux in slabs of three thicknesses."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(8.2, 2.8), layout="constrained")
+    image = left.imshow(at(Bellman(2).exact, *square(200, -3, 3)), extent=(-3, 3, -3, 3), origin="lower", cmap="viridis")
+    left.set(xlabel="$x_1$", ylabel="$x_2$", title="Bellman, d = 2: the value V")
+    figure.colorbar(image, ax=left, label="V")
+    for thickness, color in zip((1.0, 2.0, 5.0), plt.get_cmap("viridis")((0.0, 0.45, 0.8)), strict=True):
+        x = np.linspace(0, thickness, 801)
+        right.plot(x / thickness, at(TransportSlab(thickness).exact, x), color=color, label=f"L = {thickness:g}")
+    right.legend(frameon=False, fontsize=7)
+    right.set(xlabel="x / L", ylabel="flux", title="TransportSlab, c = 0.9", xlim=(0, 1))
+    return figure
+
+
 def main() -> None:
     """Draws every picture."""
     FIGURES.mkdir(exist_ok=True)
     with plt.rc_context(STYLE):
-        for draw in (poisson, maxwell, smoluchowski):
+        for draw in (poisson, maxwell, smoluchowski, volterra, fredholm, fractional, bellman):
             draw().savefig(FIGURES / f"problem-{draw.__name__}.png")
 
 

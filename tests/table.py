@@ -14,6 +14,20 @@ PROBLEMS = {
     "smoluchowski-constant": fr.problems.SmoluchowskiConstant(2),
     "smoluchowski-golovin": fr.problems.SmoluchowskiGolovin(),
 }
+# The literature's equations, each with a rule that is exact enough for its truth to have no residual, and the residual that is left.
+ZOO = {
+    "volterra2": (fr.problems.Volterra2(), fr.Gauss(20), 1e-12),
+    "fredholm-first-kind": (fr.problems.FredholmFirstKind(), fr.Gauss(20), 1e-12),
+    "fredholm-second-kind": (fr.problems.FredholmSecondKind(), fr.Gauss(20), 1e-12),
+    "fredholm-nonlinear": (fr.problems.FredholmNonlinear(), fr.Gauss(20), 1e-12),
+    "parabolic": (fr.problems.Parabolic(), fr.Gauss(20), 1e-12),
+    "bellman": (fr.problems.Bellman(3), fr.Gauss(3), 1e-12),
+    "fractional-interval": (fr.problems.FractionalInterval(), fr.Gauss(20), 1e-12),
+    "fractional-2": (fr.problems.FractionalPoisson(), fr.QuasiMonteCarlo(4096, fr.Sobol()), 5e-3),
+    "fractional-10": (fr.problems.FractionalPoisson(10), fr.QuasiMonteCarlo(4096, fr.Sobol()), 5e-3),
+    "fractional-low-order": (fr.problems.FractionalPoisson(3, 0.8), fr.QuasiMonteCarlo(4096, fr.Sobol()), 5e-3),
+    "transport-slab": (fr.problems.TransportSlab(), fr.Gauss(100), 5e-4),
+}
 RULES = {
     "monte-carlo-1": fr.MonteCarlo(1),
     "monte-carlo-4": fr.MonteCarlo(4),

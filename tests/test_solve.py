@@ -90,12 +90,12 @@ def test_averaging_does_not_change_the_training_and_is_the_answer(tmp_path):
 
 
 def test_the_average_is_the_weighted_mean_of_the_parameters_after_each_step():
-    setup = prepare(VOLTERRA, fr.Standard(), rule=fr.MonteCarlo(2), steps=5, seeds=1, network=TINY["network"], batch=8, average=0.2)
+    setup = prepare(VOLTERRA, fr.Standard(), rule=fr.MonteCarlo(2), steps=5, seeds=1, network=TINY["network"], batch=8, average=0.05)
     training, parameters = Training(setup), []
     for step in range(1, 6):
         training.advance(step)
         parameters.append(np.asarray(training.states.u.network.layers[0].weight))
-    shares = [1.0, 10 / 11, 10 / 12, 0.8, 0.8]  # the first network has no weight; a tenth of the steps, then 1 - a
+    shares = [1.0, 50 / 51, 50 / 52, 0.95, 0.95]  # the first network has no weight; a fiftieth of the steps, then 1 - a
     expected = np.zeros(())
     for share, value in zip(shares, parameters, strict=True):
         expected = expected + share * (value - expected)

@@ -45,7 +45,7 @@ CASES: Mapping[str, Case] = {
         SMOOTH.defaults(MLP(32, 3, "tanh"), 10_000, 64),
     ),
     "volterra, one sample": Case(problems.Volterra, ONE_SAMPLE, 1e-3, recipe=ONE_SAMPLE.defaults(MLP(32, 3, "tanh"), 20_000, 400)),
-    "volterra2": Case(problems.Volterra2, SMOOTH, 1e-3),
+    "volterra 2": Case(problems.Volterra2, SMOOTH, 1e-3),
     "fredholm, nonlinear": Case(problems.FredholmNonlinear, SMOOTH, 4e-4, {"A-PINN": 4.8e-4}),
     "fredholm, second kind": Case(problems.FredholmSecondKind, SMOOTH),
     "fredholm, first kind": Case(problems.FredholmFirstKind, SMOOTH),

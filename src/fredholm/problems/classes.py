@@ -42,7 +42,7 @@ SINGULAR = Class(
     "singular",
     "a singular or high-dimensional integral, whose samples are noisy, with derivatives of u inside",
     DoubleSampling("all"),
-    MonteCarlo(16),
-    Adam(1e-3, Cosine()),
+    MonteCarlo(4),
+    Adam(3e-3, Cosine()),
 )
 CLASSES = (SMOOTH, ONE_SAMPLE, SINGULAR)

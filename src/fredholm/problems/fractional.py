@@ -33,29 +33,34 @@ class InsideBall(eqx.Module):
 
 
 class Jumps(eqx.Module):
-    r"""The parts of the fractional Laplacian of order α at one x, multiplied by $\alpha\,r_0^\alpha/(C\,|S^{d-1}|)$:
+    r"""The parts of the fractional Laplacian of order α at one x, multiplied by $\alpha\,r_0^{\alpha/2}/(C\,|S^{d-1}|)$:
     see `FractionalPoisson`."""
 
     order: float  # α
 
+    def here(self, u: Field, x: Place) -> Float[Array, ""]:
+        r"""$r_0^{-\alpha/2}\,u(x)$."""
+        return surface_distance(x) ** (-self.order / 2) * extended(u, x)
+
     def near(self, u: Field, x: Place, t: Float[Array, "p"]) -> Float[Array, ""]:
-        r"""$\frac{\alpha\,r_0^2}{2(2-\alpha)\,|S|}\,\partial_\xi^2 u(x + s r_0 b\,\xi)$."""
+        r"""$\frac{\alpha\,r_0^{2-\alpha/2}}{2(2-\alpha)\,|S|}\,\partial_\xi^2 u(x + s r_0 b\,\xi)$."""
         room, jump, direction = surface_distance(x), t[0], t[1:-2]
         there = x + (t[-2] + t[-1]) * room * jump * direction
         bend = directional(lambda p: directional(u, p, direction), there, direction)
-        return self.order * room**2 / (2 * (2 - self.order)) * bend / unit_sphere_area(len(x))
+        return self.order * room ** (2 - self.order / 2) / (2 * (2 - self.order)) * bend / unit_sphere_area(len(x))
 
     def far(self, u: Field, x: Place, t: Float[Array, "p"]) -> Float[Array, ""]:
-        r"""$\frac{1}{2\,|S|}\,\big(u(x + r\xi) + u(x - r\xi)\big)$ with $r = r_0/b'$."""
-        jump = surface_distance(x) / t[0] * t[1:]
-        return (extended(u, x + jump) + extended(u, x - jump)) / (2 * unit_sphere_area(len(x)))
+        r"""$\frac{r_0^{-\alpha/2}}{2\,|S|}\,\big(u(x + r\xi) + u(x - r\xi)\big)$ with $r = r_0/b'$."""
+        room = surface_distance(x)
+        jump = room / t[0] * t[1:]
+        return room ** (-self.order / 2) * (extended(u, x + jump) + extended(u, x - jump)) / (2 * unit_sphere_area(len(x)))
 
     def source(self, x: Place) -> Float[Array, ""]:
-        r"""$\alpha\,r_0^\alpha f(x)/(C\,|S|)$; C and f share the factors that grow with d."""
+        r"""$\alpha\,r_0^{\alpha/2} f(x)/(C\,|S|)$; C and f share the factors that grow with d."""
         alpha, d = self.order, len(x)
         # f/(C|S|) without the common factor 2^α Γ((d+α)/2)/Γ(d/2): C|S| has 2/|Γ(-α/2)|, f has Γ(α/2 + 2).
         factor = 0.5 * math.gamma(alpha / 2 + 2) * abs(math.gamma(-alpha / 2))
-        return alpha * surface_distance(x) ** alpha * factor * (1 - (1 + alpha / d) * jnp.sum(x**2))
+        return alpha * surface_distance(x) ** (alpha / 2) * factor * (1 - (1 + alpha / d) * jnp.sum(x**2))
 
 
 class FractionalPoisson(Equation):
@@ -74,7 +79,8 @@ class FractionalPoisson(Equation):
     In float32 the second difference is noise for small r, so that the near part has the directional second derivative at a point between,
     which has the same expectation: $\delta/r^2 = -\mathbb{E}[\partial_\xi^2 u(x + s r \xi)]$ with s = v + w, v and w uniform in
     $[-\frac12, \frac12]$; near jumps stay inside of the ball, where u is smooth. The equation is multiplied by
-    $\alpha\,r_0^\alpha/(C\,|S^{d-1}|)$, which leaves 1 before u(x) and the variance bounded up to the surface.
+    $\alpha\,r_0^{\alpha/2}/(C\,|S^{d-1}|)$: u goes to zero like $r_0^{\alpha/2}$, so that all terms and their variance are bounded up to
+    the surface.
     """
 
     order: float  # α
@@ -85,14 +91,14 @@ class FractionalPoisson(Equation):
         alpha, jumps, directions, between = self.order, Jumps(self.order), Sphere((0.0,) * dim), Interval(-0.5, 0.5)
         super().__init__(
             domain=Ball((0.0,) * dim),
-            f=lambda u, x: extended(u, x),
+            f=jumps.here,
             integrals=[
                 Integral(Product(PowerLaw(0.0, 1.0, 2 - alpha), directions, between, between), jumps.near),
                 Integral(Product(PowerLaw(0.0, 1.0, alpha), directions), jumps.far),
             ],
             y=jumps.source,
             exact=lambda x: jnp.maximum(1 - jnp.sum(x**2), 0.0) ** (1 + alpha / 2),
-            defaults=SINGULAR.defaults(Constrained(MLP(64, 3, "silu"), InsideBall(alpha / 2)), 10_000, 100),
+            defaults=SINGULAR.defaults(Constrained(MLP(64, 3, "silu"), InsideBall(alpha / 2)), 3_000, 100),
         )
 
     def recipe(self) -> dict[str, Any]:

@@ -42,7 +42,7 @@ class Parabolic(Equation):
                 Condition(at=Product(rod, Point(0.0)), value=lambda point: jnp.sin(point[0])),
             ],
             exact=lambda point: jnp.exp(-point[1]) * jnp.sin(point[0]),
-            defaults=SMOOTH.defaults(MLP(32, 3, "tanh"), 10_000, 64),
+            defaults=SMOOTH.defaults(MLP(32, 3, "tanh"), 20_000, 64),
         )
 
     def recipe(self) -> dict[str, Any]:

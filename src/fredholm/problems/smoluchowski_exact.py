@@ -19,14 +19,13 @@ from jaxtyping import Array, Float
 
 from fredholm.checks import positive_integer, real
 from fredholm.domains import Exponential, Interval, Point, Product
-from fredholm.equation import Condition, Defaults, Equation, Integral
-from fredholm.methods import DelayedTarget
+from fredholm.equation import Condition, Equation, Integral
 from fredholm.metrics import Evaluation
 from fredholm.networks import MLP, Field
-from fredholm.optimizers import Adam
+from fredholm.problems.classes import ONE_SAMPLE
 from fredholm.problems.coagulation_kernels import AdditiveKernel, Coagulation, ConstantKernel, Size
 from fredholm.problems.smoluchowski import smaller, time_derivative
-from fredholm.rules import Gauss, MonteCarlo
+from fredholm.rules import Gauss
 
 TERMS = 128  # of the series in k; its largest term is near k = (1 - N)^(1/d) x, so it serves sizes up to about 60
 
@@ -71,7 +70,7 @@ class AbstractHalfLine(eqx.Module):
             "conditions": [Condition(Product(self.sizes, Point(0.0)), self.exact)],
             "exact": self.exact,
             "evaluation": Evaluation(at=domain),
-            "defaults": Defaults(DelayedTarget(tau=0.99, regularization=1.0), MonteCarlo(1), MLP(64, 3, "silu"), Adam(1e-3), 20_000, 400),
+            "defaults": ONE_SAMPLE.defaults(MLP(64, 3, "silu"), 10_000, 400),
         }
 
 

@@ -23,7 +23,7 @@ GENERAL_RULE = MonteCarlo(8)
 GENERAL_NETWORK = MLP(64, 3, "tanh")
 GENERAL_OPTIMIZER = Adam(1e-3, Cosine())
 GENERAL_STEPS, GENERAL_BATCH = 10_000, 200
-GENERAL_AVERAGE = 0.999  # over the last 1000 steps, or the last tenth of fewer than 10 000
+GENERAL_AVERAGE = 0.999  # over the last 1000 steps, or the last fiftieth of fewer than 50 000
 RECORDS = 100  # records in a run, unless the caller says how often
 
 

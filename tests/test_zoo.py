@@ -1,0 +1,152 @@
+"""The zoo: every truth meets its equation, the references meet published tables, and the command runs what is missing and nothing else."""
+
+import csv
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import fredholm as fr
+from fredholm import zoo
+from fredholm.cli import main
+from fredholm.cli import zoo as cli_zoo
+from fredholm.methods.base import draw, estimate
+from fredholm.networks import Field
+from fredholm.problems.transport import collocation, interpolation
+from fredholm.recipes import decode, encode
+from table import ZOO
+
+TINY = fr.MLP(4, 1, "tanh")
+
+
+class Truth(eqx.Module):
+    equation: fr.Equation
+
+    def __call__(self, x):
+        return self.equation.exact(x)
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_the_exact_solution_has_no_residual_and_meets_the_conditions(name):
+    with jax.enable_x64(True):
+        equation, rule, tolerance = ZOO[name]
+        u = Field(Truth(equation), {}, equation.inputs, equation.outputs)
+
+        def residual(key):
+            x = equation.domain.sample(key)
+            inside = estimate(equation, u, x, draw(equation, [rule] * len(equation.integrals), x, key))
+            return jnp.abs(equation.left(u, x) + equation.sign * inside)
+
+        assert float(jnp.max(jax.jit(jax.vmap(residual))(jax.random.split(jax.random.key(1), 6)))) < tolerance
+        for condition in equation.conditions:
+            assert float(jnp.max(jnp.abs(condition.error(u, condition.at.sample(jax.random.key(2)))))) < 1e-12
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_every_problem_has_a_loss_by_its_own_recipe_and_by_one_sample(name, key):
+    """One of the methods with one sample for each problem, in turn."""
+    equation, one_sample = ZOO[name][0], list(zoo.ONE_SAMPLE_METHODS.values())[list(ZOO).index(name) % 3]
+    defaults = equation.defaults
+    network = defaults.network.build(equation.inputs, equation.outputs, key)
+    u = Field(network, {}, equation.inputs, equation.outputs)
+    for method, rule in ((defaults.method, defaults.rule), one_sample):
+        rules = [rule] * len(equation.integrals)
+        method.check(equation, rules)
+        loss, _ = eqx.filter_eval_shape(method.loss, u, method.init(u), equation, rules, 3, key)
+        assert loss.shape == ()
+    assert encode(decode(encode(equation))) == encode(equation)
+
+
+@pytest.mark.parametrize(
+    ("secondaries", "half", "flux"),
+    [(1.4, 0.73660355, (0.9701734, 0.8810540, 0.7318131, 0.4902592)), (1.3, 0.93772556, None), (1.02, 5.6655054562, None)],
+)
+def test_the_slab_reference_meets_the_critical_slabs_of_sood_forster_and_parsons(secondaries, half, flux):
+    """Without a source the flux is kept up at exactly this thickness: the largest eigenvalue of the kernel is 1/c."""
+    _, kernel = collocation(2 * half)
+    values, vectors = np.linalg.eig(kernel)
+    largest = np.argmax(values.real)
+    assert 1 / values[largest].real == pytest.approx(secondaries, rel=1e-8)
+    if flux is not None:
+        shape = interpolation(half * (1 + np.array([0.0, 0.25, 0.5, 0.75, 1.0])), 2 * half) @ vectors[:, largest].real
+        assert np.allclose(shape[1:] / shape[0], flux, atol=2e-6)
+
+
+def test_the_form_in_the_ball_is_zero_outside_and_can_be_differentiated_everywhere():
+    form = fr.problems.InsideBall(0.75)
+    slope = jax.grad(lambda x: form(lambda y: 1.0 + y[0], x))
+    for x in ((0.2, 0.1), (1.0, 0.0), (0.9, 0.9)):
+        assert np.isfinite(slope(jnp.array(x))).all()
+    assert form(lambda y: 1.0, jnp.array([0.9, 0.9])) == 0
+    assert form(lambda y: 2.0, jnp.array([0.6, 0.0])) == pytest.approx(2 * 0.64**0.75)
+
+
+def test_a_constrained_network_comes_back_from_its_folder(tmp_path):
+    equation, network = fr.Equation(domain=fr.Interval(-1.0, 1.0), f=lambda u, x: u(x)), fr.Constrained(TINY, fr.problems.InsideBall(0.75))
+    made = fr.solve(equation, fr.Standard(), network=network, steps=3, seeds=2, batch=4, progress=False, out=tmp_path / "run")
+    points = np.array([[0.1], [1.2]])
+    found = fr.load(tmp_path / "run")
+    assert np.array_equal(made.members(points), found.members(points))
+    assert (found(points)[0] != 0, found(points)[1]) == (True, 0)
+
+
+@pytest.fixture
+def tiny_zoo(monkeypatch, tmp_path):
+    """A case of the zoo with a network of four units, and no pictures."""
+    monkeypatch.setitem(zoo.CASES, "volterra", zoo.CASES["volterra"]._replace(recipe=zoo.SMOOTH.defaults(TINY, 2000, 8)))
+    monkeypatch.setattr(cli_zoo, "write_page", lambda sections, path, title: path)
+    monkeypatch.chdir(tmp_path)
+
+
+COMMAND = ["compare", "--zoo", "--cases", "volterra", "--columns", "recipe", "--scale", "0.01", "--seeds", "2", "--out", "zoo"]
+
+
+@pytest.mark.usefixtures("tiny_zoo")
+def test_the_command_prints_the_table_and_does_not_run_again_what_is_finished(monkeypatch, tmp_path, capsys):
+    plan = zoo.plans("volterra", fr.problems.Volterra(), 0.01)[0]
+    # A run that was stopped before its first step is continued.
+    place = tmp_path / "zoo" / plan.place
+    fr.solve(fr.problems.Volterra(), **plan.keywords, seeds=2, out=place, minutes=0.0, progress=False)
+    assert main(COMMAND) == 0
+    shown = capsys.readouterr().out
+    assert "volterra" in shown
+    assert "1.8e-4" in shown, "the best published number"
+    with open("zoo/zoo.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["case"], row["column"]) for row in rows] == [("volterra", "recipe")]
+    assert float(rows[0]["mean"]) == pytest.approx(fr.load(place).summary()["relative_l2"][0], rel=1e-4)
+    assert "| volterra | smooth |" in (tmp_path / "zoo" / "zoo.md").read_text(encoding="utf-8")
+    for name in ("solve", "resume"):  # Nothing may be trained now.
+        monkeypatch.setattr(zoo, name, lambda *given, **keywords: pytest.fail("it was run again"))
+    assert main(COMMAND) == 0
+    assert main([*COMMAND[:-6], "--scale", "0.02", *COMMAND[-4:]]) == 2
+    assert "another steps" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("tiny_zoo")
+def test_wrong_names_and_options_of_other_comparisons_are_refused(capsys):
+    for arguments, message in (
+        (["--zoo", "--cases", "voltera"], "Did you mean 'volterra'?"),
+        (["--zoo", "--columns", "recipes"], "Did you mean 'recipe'?"),
+        (["--zoo", "--tau", "0.9"], "--tau"),
+        (["--zoo", "volterra"], "problem"),
+        (["volterra"], "required"),
+        (["volterra", "--methods", "standard", "--cases", "volterra"], "belongs to --zoo"),
+    ):
+        assert main(["compare", *arguments]) == 2
+        assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("case", zoo.CASES)
+def test_all_columns_of_a_case_have_the_same_budget(case):
+    problem = zoo.CASES[case].problem()
+    made = {plan.column: plan.keywords for plan in zoo.plans(case, problem)}
+    spent = [keywords["batch"] * zoo.evaluations(problem, keywords["rule"]) for keywords in made.values()]
+    assert max(spent) <= 1.02 * min(spent)
+    assert len({keywords["steps"] for keywords in made.values()}) == 1
+    missing = set(zoo.COLUMNS) - set(made)
+    assert missing <= {"delayed N=1"}
+    recipe = zoo.Result(1.0, 1.0, 1.0, 0, 1.0)
+    assert all(zoo.cell({zoo.RECIPE: recipe}, case, column) is recipe for column in missing), "shown once more in its own column"
