@@ -61,9 +61,10 @@ def solve(
         optimizer: a recipe (`Adam(1e-3)`) or any optax transformation.
         steps: the number of optimiser steps.
         batch: points x in each step.
-        average: the answer is an exponential average of the parameters, of which this share stays at each step: 0.999 is a mean over about
-            the last 1000 steps, or the last fiftieth of all so far. 0: the answer is the network itself. Averaging does not change the training;
-            `solution.main` is the network itself, and the history has `error` of the answer and `error_main` of the network.
+        average: the answer is an exponential average of the parameters, of which this share stays at each step: 0.999 is a mean over
+            about the last 1000 steps, or the last fiftieth of all so far if that is less. 0: the answer is the network itself.
+            Averaging does not change the training; `solution.main` is the network itself, and the history has `error` of the answer
+            and `error_main` of the network.
         seeds: how many, or which; the same seed gives every method the same network, volumes and points.
         out: a new folder for the run: settings, history and checkpoints. `resume(out)` continues it.
         throw: raise `SolveError` if a seed failed; otherwise the status says so.
