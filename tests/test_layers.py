@@ -10,6 +10,8 @@ LAYERS = [
     {"domains"},
     {"rules", "operators", "networks", "optimizers"},
     {"metrics"},
+    {"residual"},
+    {"conditions"},
     {"equation"},
     {"methods"},
     {"validation", "problems"},

@@ -43,8 +43,8 @@ class Setup(eqx.Module):
 
     @property
     def rules(self) -> tuple[AbstractRule, ...]:
-        """The rule of each integral."""
-        return tuple(integral.rule or self.rule for integral in self.problem.integrals)
+        """The rule of each integral, of the equation and of its conditions."""
+        return self.problem.rules(self.rule)
 
     def describe(self) -> dict[str, Any]:
         """The settings as JSON."""
