@@ -28,7 +28,7 @@ from fredholm.domains import (
 from fredholm.equation import Condition, Data, Defaults, Equation, Integral, IntegralCondition, Periodic
 from fredholm.methods import DelayedTarget, DoubleSampling, Standard
 from fredholm.metrics import Evaluation
-from fredholm.networks import MLP
+from fredholm.networks import MLP, Constrained
 from fredholm.operators import curl, derivative, directional, divergence, gradient, laplacian
 from fredholm.optimizers import Adam, Constant, Cosine
 from fredholm.rules import (
@@ -67,6 +67,7 @@ __all__ = [
     "ClenshawCurtis",
     "Condition",
     "Constant",
+    "Constrained",
     "Cosine",
     "Data",
     "Defaults",

@@ -194,7 +194,7 @@ class IntegralCondition(AbstractCondition):
         weight: float = 1.0,
         batch: int | None = None,
     ):
-        self.integrals = (integral,) if isinstance(integral, Integral) else tuple(integral)
+        self.integrals = tuple(integral) if isinstance(integral, (list, tuple)) else (integral,)
         if not self.integrals or not all(isinstance(one, Integral) for one in self.integrals):
             raise ValueError(f"IntegralCondition integral: got {integral!r}; expected an Integral(over, g), or several.")
         self.value, self.at = value, Point() if at is None else _domain("IntegralCondition at", at)

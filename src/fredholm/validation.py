@@ -134,6 +134,8 @@ def traced(name: str, compute: Callable[[], Any]) -> Any:
         raise ValueError(
             f"{name}: it needs a number that is only known later (float(...), math.exp, range). Use jax.numpy: jnp.exp for math.exp."
         ) from error
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
     except TypeError as error:
         hint = f" {POINTS}." if "shape" in str(error) else ""
         raise ValueError(f"{name}: it cannot be computed for one point: {error}{hint}") from error

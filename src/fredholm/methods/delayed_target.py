@@ -100,10 +100,13 @@ class DelayedTarget(AbstractMethod):
             nodes, other_nodes = draw_pairs(residual, rules, self.main_rules(rules) if share else rules, x, key)
         main_part = share * estimate(residual, u, x, other_nodes) if share else jnp.zeros((1,))
         inside = _with_unknowns(target, jax.lax.stop_gradient(u.unknowns))
-        r = left + residual.sign * ((1 - share) * estimate(residual, inside, x, nodes) + main_part)
+        target_part = estimate(residual, inside, x, nodes)
+        r = left + residual.sign * ((1 - share) * target_part + main_part)
         info = {"residual": jnp.sum(r**2)}
         if u.unknowns:
-            info["residual"] = info["residual"] + self._pull_on_unknowns(u, target, residual, x, other_nodes, r)
+            info["residual"] = info["residual"] + self._pull_on_unknowns(
+                u, target, residual, x, other_nodes, left + residual.sign * target_part
+            )
         if self.regularization > 0:
             info["regularization"] = self.regularization * self._penalty(u, target, residual, x, other_nodes, left, main_part)
         return info
@@ -119,7 +122,7 @@ class DelayedTarget(AbstractMethod):
         """0, with the gradient 2 r ∂(target part) with respect to the learned scalars that stand inside the integrals.
 
         Scalars have no delayed copy. Taken through the square, the noise of the target part would bias them as it does the standard
-        loss; from other nodes than those of r the gradient is unbiased.
+        loss; from other nodes than those of r, which has the target in all of the integrals, the gradient is unbiased.
         """
         inside = _with_unknowns(target, u.unknowns)
         part = residual.sign * (1 - self.share(residual)) * estimate(residual, inside, x, nodes)
