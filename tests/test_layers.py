@@ -15,6 +15,7 @@ LAYERS = [
     {"equation"},
     {"methods"},
     {"validation", "problems"},
+    {"inspection"},
     {"recipes", "status", "storage", "progress"},
     {"solution"},
     {"training"},

@@ -26,6 +26,7 @@ from fredholm.domains import (
     Sphere,
 )
 from fredholm.equation import Condition, Data, Defaults, Equation, Integral, IntegralCondition, Periodic
+from fredholm.inspection import check
 from fredholm.methods import DelayedTarget, DoubleSampling, Standard
 from fredholm.metrics import Evaluation
 from fredholm.networks import MLP, Constrained
@@ -51,7 +52,7 @@ from fredholm.rules import (
 )
 from fredholm.solution import Solution, load
 from fredholm.solve import compare, resume, solve
-from fredholm.status import Interrupted, SeedStatus, SolveError, Status
+from fredholm.status import Interrupted, ProblemWarning, SeedStatus, SolveError, Status
 from fredholm.training.devices import use_all_cores
 from fredholm.training.stopping import Plateau, Tolerance
 
@@ -103,6 +104,7 @@ __all__ = [
     "Point",
     "PoissonCounts",
     "PowerLaw",
+    "ProblemWarning",
     "Product",
     "QuasiMonteCarlo",
     "Rotation",
@@ -118,6 +120,7 @@ __all__ = [
     "Standard",
     "Status",
     "Tolerance",
+    "check",
     "compare",
     "curl",
     "derivative",

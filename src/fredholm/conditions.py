@@ -194,9 +194,10 @@ class IntegralCondition(AbstractCondition):
         weight: float = 1.0,
         batch: int | None = None,
     ):
-        self.integrals = tuple(integral) if isinstance(integral, (list, tuple)) else (integral,)
-        if not self.integrals or not all(isinstance(one, Integral) for one in self.integrals):
+        integrals: tuple[Any, ...] = tuple(integral) if isinstance(integral, (list, tuple)) else (integral,)
+        if not integrals or not all(isinstance(one, Integral) for one in integrals):
             raise ValueError(f"IntegralCondition integral: got {integral!r}; expected an Integral(over, g), or several.")
+        self.integrals = integrals
         self.value, self.at = value, Point() if at is None else _domain("IntegralCondition at", at)
         self.weight, self.batch = _weight_and_batch("IntegralCondition", weight, batch)
 

@@ -13,7 +13,7 @@ from importlib import metadata
 from typing import Any, NoReturn
 
 from fredholm.checks import nearest
-from fredholm.cli import doctor, listing, results, resuming, training
+from fredholm.cli import checking, doctor, listing, results, resuming, training
 from fredholm.cli.choices import METHOD_OPTIONS
 from fredholm.cli.names import METHODS, PROBLEMS, RANDOMIZATIONS, RULES, SCHEDULES, comments, fields, kebab
 from fredholm.cli.values import whole
@@ -25,6 +25,7 @@ examples:
   fredholm list                                          what there is
   fredholm solve volterra                                one sample for each integral, and no bias
   fredholm solve poisson --method standard --n 100       another method, with 100 samples
+  fredholm check my_problem.py:problem                   what is wrong with your own equation, before training
   fredholm solve my_problem.py:problem --seeds 8         your own equation, from your own file
   fredholm compare volterra --methods standard delayed-target --n 1
   fredholm resume runs/volterra-2026-11-15-1a2b3c        after Ctrl-C, a crash, or to go on
@@ -72,6 +73,15 @@ examples:
   fredholm predict runs/volterra --out u.csv
   fredholm predict runs/volterra --grid x0=0:5:101 --out u.nc
   fredholm predict runs/poisson --grid x0=-1:1:51 x1=0,0.5 --out u.nc"""
+
+
+CHECK_EXAMPLES = """\
+Shapes and numbers at random points, the residual of the exact solution, integrals whose random nodes have no variance, and missing
+conditions. The exit code is 1 where something is wrong or suspicious.
+
+examples:
+  fredholm check my_problem.py:problem
+  fredholm check poisson --set dim=5"""
 
 
 class Formatter(argparse.RawDescriptionHelpFormatter):
@@ -158,6 +168,9 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
     predict.add_argument("--grid", metavar="AXIS", nargs="+", help=grid)
     predict.add_argument("--out", metavar="FILE", required=True, help="a new file, .nc or .csv")
     _add_source(predict, "to add the exact solution of your own equation; the file is imported")
+    usage = "check PROBLEM [--set NAME=VALUE ...]"
+    check = command(checking.check, usage, "try an equation before training, and say what is wrong or suspicious", CHECK_EXAMPLES)
+    _add_problem(check)
     command(doctor.doctor, "doctor", "versions, devices, disk, and a ten-second self-test")
     return top, made
 

@@ -135,11 +135,11 @@ def rows(name: str, value: Any) -> Any:
 
 
 def _weights(weights: Any, n: int) -> Any:
-    shape = jnp.shape(weights)
-    if shape != (n,):
-        raise ValueError(f"Discrete weights: got shape {shape}; expected ({n},), one for each point.")
+    weights = weights if isinstance(weights, jax.Array) else np.asarray(weights, float)
+    if weights.shape != (n,):
+        raise ValueError(f"Discrete weights: got shape {weights.shape}; expected ({n},), one for each point.")
     if not is_concrete(weights):
-        return jnp.asarray(weights)
+        return weights
     known = tuple(map(float, np.asarray(weights)))
     if min(known) < 0 or not 0 < math.fsum(known) < math.inf:
         raise ValueError(f"Discrete weights: got {known}; expected numbers of at least 0, not all 0. A sign belongs into g.")
