@@ -219,20 +219,20 @@ def test_double_precision_is_really_double():
     assert jnp.ones(()).dtype == np.float32, "the caller's precision is left alone"
 
 
-def test_learned_scalars_are_found():
-    """u' = κ u with u(x) = exp(2x) given as data: κ = 2."""
+def test_a_scalar_in_the_kernel_is_found_from_data_with_one_sample_of_the_integral():
+    """u' + u = κ ∫ e^(t−x) u dt with κ = 1, from u at 20 points. The standard loss ends near κ = 0.6: its noise pulls κ down."""
+    x = np.linspace(0.25, 5.0, 20)
     equation = fr.Equation(
-        domain=fr.Interval(0.0, 1.0),
-        f=lambda u, x: fr.derivative(u, x) - u.kappa * u(x),
-        conditions=fr.Condition(at=fr.Interval(0.0, 1.0), value=lambda x: jnp.exp(2 * x[0])),
-        unknowns={"kappa": 1.0},
+        domain=fr.Interval(0.0, 5.0),
+        f=lambda u, x: fr.derivative(u, x) + u(x),
+        integrals=fr.Integral(lambda x: fr.Interval(0.0, x[0]), lambda u, x, t: u.kappa * jnp.exp(t[0] - x[0]) * u(t)),
+        conditions=[fr.Condition(fr.Point(0.0), 1.0), fr.Data(x, np.exp(-x) * np.cosh(x))],
+        unknowns={"kappa": 0.5},
     )
-    solution = fr.solve(
-        equation, fr.Standard(), steps=1500, seeds=2, network=fr.MLP(16, 2, "tanh"), optimizer=fr.Adam(1e-2), batch=64, progress=False
-    )
-    assert np.allclose(solution.unknowns["kappa"], 2.0, atol=0.05)
-    assert solution.summary()["kappa"][0] == pytest.approx(2.0, abs=0.05)
-    assert "unknown_kappa" in solution.history
+    keywords = {"steps": 600, "seeds": 2, "network": fr.MLP(16, 2, "tanh"), "optimizer": fr.Adam(1e-2, fr.Cosine()), "batch": 60}
+    solution = fr.solve(equation, fr.DelayedTarget(), rule=fr.MonteCarlo(1), progress=False, **keywords)
+    assert np.allclose(solution.unknowns["kappa"], 1.0, atol=0.1)
+    assert solution.summary()["kappa"][0] == pytest.approx(1.0, abs=0.1)
 
 
 def test_compare_gives_every_method_the_same_seeds(tmp_path):

@@ -15,7 +15,7 @@ from jaxtyping import Array, Float
 
 from fredholm.equation import Equation
 from fredholm.keys import Keys
-from fredholm.networks import AbstractNetwork, Field, Given
+from fredholm.networks import AbstractNetwork, Field, as_recipe
 from fredholm.recipes import NotRebuildableError, decode
 from fredholm.statistics import bootstrap_interval
 from fredholm.status import SeedStatus, Status
@@ -34,7 +34,7 @@ class Solution:
         history: an `xarray.Dataset` over (seed, step) with `loss` and its parts, `integration_variance`, `excess_variance`, `drift`,
             `error` and what else applies. Where the parameters are averaged, `error` is that of the average, the answer, and
             `error_main` that of the network itself.
-        unknowns: the learned scalars, an array over the seeds for each.
+        unknowns: the learned scalars, an array over the seeds for each; `history` has their way there as `unknown_<name>`.
     """
 
     def __init__(
@@ -240,9 +240,16 @@ class Solution:
             name, (mean, low, high) = score
             lines.append(("error", f"{name} {mean:.3g}, 95 % interval over seeds [{low:.3g}, {high:.3g}]"))
         for name, values in self.unknowns.items():
-            mean, low, high = bootstrap_interval(values[self.good])
-            lines.append((name, f"{mean:.5g} [{low:.5g}, {high:.5g}]"))
+            lines.append((name, describe_unknown(values[self.good])))
         return lines
+
+
+def describe_unknown(values: np.ndarray) -> str:
+    """A learned scalar: its mean and interval, and how far apart the seeds are."""
+    mean, low, high = bootstrap_interval(values)
+    if len(values) < 2:
+        return f"{mean:.5g}, one seed"
+    return f"{mean:.5g}, 95 % interval [{low:.5g}, {high:.5g}]; seeds from {values.min():.5g} to {values.max():.5g}"
 
 
 @eqx.filter_jit
@@ -262,7 +269,7 @@ def load(path: str | os.PathLike[str], network: Any = None, problem: Equation | 
     history = folder.read_history()
     history = history.sel(step=history.step <= step)
     problem = problem or _decoded(settings["problem"])
-    recipe = _network_recipe(network, settings)
+    recipe = _network_recipe(network, problem, settings)
     skeleton = _field_skeleton(recipe, settings)
     with jax.enable_x64(settings["precision"] == "float64"):
         main, average, delayed = (_saved(skeleton, arrays, part) for part in (".u", ".average", ".method"))
@@ -285,15 +292,17 @@ def _decoded(data: Any) -> Any:
         return None
 
 
-def _network_recipe(network: Any, settings: dict[str, Any]) -> AbstractNetwork:
-    if network is not None:
-        return network if isinstance(network, AbstractNetwork) else Given(network)
-    recipe = _decoded(settings["network"])
+def _network_recipe(network: Any, problem: Equation | None, settings: dict[str, Any]) -> AbstractNetwork:
+    """The network that was given now, or recorded, or is the given problem's own."""
+    recipe = network if network is not None else _decoded(settings["network"])
+    if recipe is None and problem is not None:
+        recipe = problem.defaults.network
     if recipe is None:
         raise ValueError(
-            "this run's network was your own and is not in its folder: give load(path, network=...), the same module or function."
+            "this run's network was your own and is not in its folder: give load(path, network=...), the same recipe, module or function, "
+            "or problem=... if its defaults have the network."
         )
-    return recipe
+    return as_recipe(recipe)
 
 
 def _field_skeleton(recipe: AbstractNetwork, settings: dict[str, Any]) -> Field:

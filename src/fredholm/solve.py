@@ -3,6 +3,7 @@
 import contextlib
 import logging
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -11,14 +12,15 @@ import optax
 
 from fredholm.checks import positive_integer
 from fredholm.equation import Equation
+from fredholm.inspection import describe_undetermined, is_meant, undetermined
 from fredholm.methods import AbstractMethod
-from fredholm.networks import AbstractNetwork
+from fredholm.networks import AbstractNetwork, Constrained
 from fredholm.optimizers import AbstractOptimizer
 from fredholm.progress import show_progress
 from fredholm.recipes import NotRebuildableError, decode
 from fredholm.rules import AbstractRule
 from fredholm.solution import Solution
-from fredholm.status import Interrupted, SolveError, Status
+from fredholm.status import Interrupted, ProblemWarning, SolveError, Status
 from fredholm.storage import FORMAT, RunFolder, environment
 from fredholm.training.loop import Training, describe_failures, run
 from fredholm.training.setup import prepare, time_budget
@@ -81,6 +83,7 @@ def solve(
         positive_integer("checkpoint_every", checkpoint_every)
     budget = time_budget(minutes)
     setup = prepare(problem, method, rule, network, optimizer, steps, batch, seeds, record_every, precision, stop, average)
+    warn_if_not_unique(problem, setup.network)
     settings = {
         "format": FORMAT,
         "label": label or f"{type(problem).__name__}, {type(setup.method).__name__}, {setup.rule!r}",
@@ -157,6 +160,15 @@ def compare(
         place = None if out is None else os.path.join(out, _file_name(name))
         solutions[name] = solve(problem, **{**keywords, "label": name, "out": place, "throw": False, **own})
     return solutions
+
+
+def warn_if_not_unique(problem: Equation, network: AbstractNetwork) -> None:
+    """Warns where a condition is missing. The library's own problems are not asked: its tests do."""
+    if problem.recipe() is not None or is_meant(problem) is not None:
+        return
+    found = undetermined(problem, network.form if isinstance(network, Constrained) else None)
+    if found is not None:
+        warnings.warn(describe_undetermined(found), ProblemWarning, stacklevel=3)
 
 
 def _train(

@@ -10,7 +10,7 @@ import optax
 from fredholm.checks import positive_integer, real
 from fredholm.equation import Equation
 from fredholm.methods import AbstractMethod, DelayedTarget
-from fredholm.networks import MLP, AbstractNetwork, Given
+from fredholm.networks import MLP, AbstractNetwork, as_recipe
 from fredholm.optimizers import AbstractOptimizer, Adam, Cosine, Transformation
 from fredholm.recipes import encode
 from fredholm.rules import AbstractRule, MonteCarlo
@@ -45,8 +45,8 @@ class Setup(eqx.Module):
 
     @property
     def rules(self) -> tuple[AbstractRule, ...]:
-        """The rule of each integral."""
-        return tuple(integral.rule or self.rule for integral in self.problem.integrals)
+        """The rule of each integral, of the equation and of its conditions."""
+        return self.problem.rules(self.rule)
 
     def describe(self) -> dict[str, Any]:
         """The settings as JSON."""
@@ -88,7 +88,7 @@ def prepare(
         problem,
         chosen_method,
         chosen_rule,
-        _network(network if network is not None else defaults.network or GENERAL_NETWORK),
+        as_recipe(network if network is not None else defaults.network or GENERAL_NETWORK),
         _optimizer(optimizer if optimizer is not None else defaults.optimizer or GENERAL_OPTIMIZER),
         steps,
         batch,
@@ -102,14 +102,6 @@ def prepare(
         check_equation(problem, setup.rules, setup.network)
         chosen_method.check(problem, setup.rules)
     return setup
-
-
-def _network(network: Any) -> AbstractNetwork:
-    if isinstance(network, AbstractNetwork):
-        return network
-    if callable(network):
-        return Given(network)
-    raise ValueError(f"network: got {network!r}; expected a recipe such as fr.MLP(64, 3), an Equinox module, or a function key -> module.")
 
 
 def _optimizer(optimizer: Any) -> AbstractOptimizer:
