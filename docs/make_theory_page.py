@@ -1,4 +1,4 @@
-"""Computes the tables of docs/theory.md and draws its pictures: `python docs/make_theory_page.py` (about two minutes on one core)."""
+"""Computes the tables of docs/theory.md and draws its pictures: `python docs/make_theory_page.py` (a few minutes)."""
 
 from pathlib import Path
 
@@ -11,9 +11,9 @@ HERE = Path(__file__).parent
 
 
 def markdown(table: TextTable) -> str:
-    """A table as Markdown; a bar inside a cell is not a border."""
+    """A table as Markdown; a bar inside a cell is not a border, and a star no emphasis."""
     lines = [table.columns, ("---",) * len(table.columns), *table.rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|").replace("*", "\\*") for cell in line) + " |" for line in lines)
 
 
 def replace(text: str, name: str, content: str) -> str:
@@ -41,6 +41,7 @@ def contents() -> dict[str, TextTable]:
         "convergence": tables.convergence_table(curves),
         "efforts": tables.efforts_table(made),
         "stability": tables.stability_table(maps),
+        "cure": tables.cure_table(weak),
         "split": tables.split_table(weak),
     }
 

@@ -65,7 +65,7 @@ def test_second_moments_move_as_the_matrix_says(batch, n):
 
 
 def test_noise_and_not_the_mean_makes_the_split_diverge_and_a_pull_to_the_target_cures_it():
-    """The paper's Figure 5: M = 100 diverges, M = 10 does not, and with λ M = 1000 does not either."""
+    """The pattern of the paper's Figure 3: M = 100 diverges, M = 10 does not, and with λ M = 1000 does not either."""
     problem = theory.poisson()
     cases = {
         "small M": theory.Setting(2.0, split=10.0),

@@ -40,6 +40,7 @@ def theory(options: Namespace) -> int:
     maps = stability_maps(weak)
     _show(console, tables.stability_table(maps))
     figures.plot_stability(maps, folder / "stability.png")
+    _show(console, tables.cure_table(weak))
     _show(console, tables.split_table(weak))
     for claim, truth, numbers in tables.findings_table(findings()).rows:
         _say(console, f"\npaper  {claim}\ntrue   {truth}\n       {numbers}")

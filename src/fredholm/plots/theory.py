@@ -64,7 +64,7 @@ def plot_convergence(curves: Sequence[Curve], path: Path = None) -> Figure:
 def plot_efforts(efforts: Sequence[Effort], path: Path = None) -> Figure:
     """Iterations and point evaluations to reach ε."""
     with house_style():
-        figure = new_figure(7.4, 3.0)
+        figure = new_figure(7.4, 3.4)
         panels = figure.subplots(1, 2)
         chosen = {effort.name: FAMILIES["delayed" if "delayed" in effort.name else "standard"][0] for effort in efforts}
         for axes, title in zip(panels, ("iterations", "evaluations of $\\phi$ and $\\psi$"), strict=True):
@@ -75,7 +75,7 @@ def plot_efforts(efforts: Sequence[Effort], path: Path = None) -> Figure:
                 axes.loglog(effort.epsilon, count, color=chosen[effort.name], ls="--" if exact else "-", label=f"{effort.name}: {rate}")
             axes.set(xlabel="$\\varepsilon$", ylabel=title)
             axes.invert_xaxis()
-        panels[0].legend()
+        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
         return finish(figure, path)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from fredholm.theory.bounds import Assessment
 from fredholm.theory.counterexamples import Census, Finding
 from fredholm.theory.rates import Effort
+from fredholm.theory.stability import Setting, diverged, growth
 from fredholm.theory.weak import WeakProblem, split_system
 from fredholm.theory.worked import Curve, Limit, Map
 
@@ -61,6 +62,18 @@ def stability_table(maps: Sequence[Map]) -> TextTable:
 
     rows = [(one.title, share(one, one.predicted < 0), share(one, one.predicted >= 0)) for one in maps]
     return TextTable("Poisson's weak form: runs that diverged", ("cut", "mean square stable", "unstable"), rows)
+
+
+def cure_table(problem: WeakProblem) -> TextTable:
+    """The three settings of the paper's Figure 3: a small M, a large one, and a larger one with a pull to the target."""
+    settings = [Setting(2.0, split=10.0), Setting(2.0, split=100.0), Setting(2.0, split=1000.0, pull=0.1)]
+    found = growth(problem, settings)
+    shares = [diverged(problem, setting, steps=3000, runs=32) for setting in settings]
+    rows = [
+        (f"{one.split:g}", f"{one.pull:g}", f"{mean:+.4f}", f"{square:+.4f}", f"{share:.0%}")
+        for one, mean, square, share in zip(settings, found.mean, found.square, shares, strict=True)
+    ]
+    return TextTable("A pull to the target cures a large M", ("M", "Mλ", "growth of the mean", "of the mean square", "runs diverged"), rows)
 
 
 def split_table(problem: WeakProblem) -> TextTable:
