@@ -62,7 +62,7 @@ def sparse(rule, levels: int, d: int, budget: int):
     fitting = None
     for level in range(1, levels):
         grid = fr.Smolyak(rule, level)
-        if grid._count(d) > 3 * budget:  # Merging may still bring a grid below the budget, not that far.
+        if grid._count((Base.UNIT,) * d) > 3 * budget:  # Merging may still bring a grid below the budget, not that far.
             break
         if grid.size(Box((0.0,) * d, (1.0,) * d)) <= budget:
             fitting = grid

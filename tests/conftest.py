@@ -1,6 +1,7 @@
 """Shared set-up: two CPU devices, strict shapes, and runtime type checks on the whole package."""
 
 import os
+import sys
 import tempfile
 
 # Compiling takes most of the suite's time: it is done without LLVM's expensive passes, and never twice in one session.
@@ -18,6 +19,13 @@ import pytest
 
 fr.use_all_cores(2)
 jax.config.update("jax_numpy_rank_promotion", "raise")
+
+
+@pytest.fixture(autouse=True)
+def no_probing(request, monkeypatch):
+    """Tests that train do not ask whether the solution is unique, which takes seconds each time; test_inspection.py does."""
+    if "probing" not in request.keywords:
+        monkeypatch.setattr(sys.modules["fredholm.solve"], "warn_if_not_unique", lambda problem, network: None)
 
 
 @pytest.fixture

@@ -100,6 +100,10 @@ for call in (
     lambda: fr.Equation(domain=(0, 1), f=lambda u, x: u(x)),
     lambda: fr.Integral(over=(0, 1), g=lambda u, x, t: u(t)),
     lambda: fr.DoubleSampling(pairs="both"),
+    lambda: fr.Constrained(fr.MLP(), 3),
+    lambda: fr.Periodic(0.0, 1.0),
+    lambda: fr.IntegralCondition(lambda u: 1.0, 1.0),
+    lambda: fr.Jumps(0.5, 2.0),
     lambda: fr.solve(fr.problems.Volterra(), precision="float16"),
 ):
     try:

@@ -6,13 +6,16 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1] / "src" / "fredholm"
 # From the bottom up. A module may import from its own layer and from those before it.
 LAYERS = [
-    {"checks", "keys", "statistics"},
+    {"checks", "keys", "statistics", "view"},
     {"domains"},
     {"rules", "operators", "networks", "optimizers"},
     {"metrics"},
+    {"residual"},
+    {"conditions"},
     {"equation"},
     {"methods"},
-    {"validation", "problems"},
+    {"validation", "problems", "theory"},
+    {"inspection"},
     {"recipes", "status", "storage", "progress"},
     {"solution"},
     {"training"},

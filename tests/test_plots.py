@@ -14,7 +14,8 @@ from fredholm.methods import AbstractMethod
 from fredholm.networks import Field
 from fredholm.plots.comparison import plot_comparison, plot_variance
 from fredholm.plots.curves import seed_curve
-from fredholm.plots.shown import look, plane, profiles, robust_limits
+from fredholm.plots.names import axis_names
+from fredholm.plots.shown import field_lines, look, plane, profiles, robust_limits
 from fredholm.plots.solution import plot_solution
 from fredholm.plots.style import colors, plain, png
 from fredholm.problems.evaluation import RadialGrid
@@ -250,3 +251,25 @@ def test_no_global_state_is_touched(solved):
     before = dict(matplotlib.rcParams)
     plot_solution(solved["1-D"])
     assert dict(matplotlib.rcParams) == before
+
+
+def test_a_view_names_the_axes_and_gives_the_plane_of_a_heat_map():
+    problem = fr.problems.Maxwell()
+    assert axis_names(problem, 3) == ["$x$", "$y$", "$z$"]
+    grid = plane(problem)
+    assert (grid.names, grid.where) == (["$x$", "$y$"], "$z$ = 0")
+    points = grid.points.reshape(161, 161, 3)
+    assert (points[..., 2] == 0).all()
+    np.testing.assert_allclose(points[0, -1, :2], [1 - 1 / 161, -1 + 1 / 161])  # the second axis is slow
+    lines = field_lines(problem, None)
+    here = np.array([lines.first[3], lines.second[30], 0.0])
+    np.testing.assert_allclose([lines.along_first[30, 3], lines.along_second[30, 3]], problem.wires.field(jnp.asarray(here))[:2], rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "view",
+    [{"inputs": ("x", "t")}, {"through": (0.0, 0.0)}, {"through": (0.0, 0.0, 0.0), "output": 1}, {"through": (0.0,) * 3, "along": (0, 3)}],
+)
+def test_a_view_that_does_not_fit_is_refused(view):
+    with pytest.raises(ValueError, match="View"):
+        fr.Equation(fr.Box((0.0,) * 3, (1.0,) * 3), f=lambda u, x: u(x), view=fr.View(**view))

@@ -90,13 +90,15 @@ def test_averaging_does_not_change_the_training_and_is_the_answer(tmp_path):
 
 
 def test_the_average_is_the_weighted_mean_of_the_parameters_after_each_step():
-    setup = prepare(VOLTERRA, fr.Standard(), rule=fr.MonteCarlo(2), steps=5, seeds=1, network=TINY["network"], batch=8, average=0.5)
+    setup = prepare(VOLTERRA, fr.Standard(), rule=fr.MonteCarlo(2), steps=5, seeds=1, network=TINY["network"], batch=8, average=0.05)
     training, parameters = Training(setup), []
     for step in range(1, 6):
         training.advance(step)
         parameters.append(np.asarray(training.states.u.network.layers[0].weight))
-    shares = 0.5 ** np.arange(4, -1, -1)
-    expected = sum(share * value for share, value in zip(shares / shares.sum(), parameters, strict=True))
+    shares = [1.0, 50 / 51, 50 / 52, 0.95, 0.95]  # the first network has no weight; a fiftieth of the steps, then 1 - a
+    expected = np.zeros(())
+    for share, value in zip(shares, parameters, strict=True):
+        expected = expected + share * (value - expected)
     assert np.allclose(training.states.average.network.layers[0].weight, expected, rtol=1e-5)
 
 
@@ -217,20 +219,20 @@ def test_double_precision_is_really_double():
     assert jnp.ones(()).dtype == np.float32, "the caller's precision is left alone"
 
 
-def test_learned_scalars_are_found():
-    """u' = κ u with u(x) = exp(2x) given as data: κ = 2."""
+def test_a_scalar_in_the_kernel_is_found_from_data_with_one_sample_of_the_integral():
+    """u' + u = κ ∫ e^(t−x) u dt with κ = 1, from u at 20 points. The standard loss ends near κ = 0.6: its noise pulls κ down."""
+    x = np.linspace(0.25, 5.0, 20)
     equation = fr.Equation(
-        domain=fr.Interval(0.0, 1.0),
-        f=lambda u, x: fr.derivative(u, x) - u.kappa * u(x),
-        conditions=fr.Condition(at=fr.Interval(0.0, 1.0), value=lambda x: jnp.exp(2 * x[0])),
-        unknowns={"kappa": 1.0},
+        domain=fr.Interval(0.0, 5.0),
+        f=lambda u, x: fr.derivative(u, x) + u(x),
+        integrals=fr.Integral(lambda x: fr.Interval(0.0, x[0]), lambda u, x, t: u.kappa * jnp.exp(t[0] - x[0]) * u(t)),
+        conditions=[fr.Condition(fr.Point(0.0), 1.0), fr.Data(x, np.exp(-x) * np.cosh(x))],
+        unknowns={"kappa": 0.5},
     )
-    solution = fr.solve(
-        equation, fr.Standard(), steps=1500, seeds=2, network=fr.MLP(16, 2, "tanh"), optimizer=fr.Adam(1e-2), batch=64, progress=False
-    )
-    assert np.allclose(solution.unknowns["kappa"], 2.0, atol=0.05)
-    assert solution.summary()["kappa"][0] == pytest.approx(2.0, abs=0.05)
-    assert "unknown_kappa" in solution.history
+    keywords = {"steps": 600, "seeds": 2, "network": fr.MLP(16, 2, "tanh"), "optimizer": fr.Adam(1e-2, fr.Cosine()), "batch": 60}
+    solution = fr.solve(equation, fr.DelayedTarget(), rule=fr.MonteCarlo(1), progress=False, **keywords)
+    assert np.allclose(solution.unknowns["kappa"], 1.0, atol=0.1)
+    assert solution.summary()["kappa"][0] == pytest.approx(1.0, abs=0.1)
 
 
 def test_compare_gives_every_method_the_same_seeds(tmp_path):
@@ -239,3 +241,12 @@ def test_compare_gives_every_method_the_same_seeds(tmp_path):
     assert [solution.seeds for solution in solutions.values()] == [(3, 5), (3, 5)]
     assert {path.name for path in (tmp_path / "both").iterdir()} == {"standard", "delayed"}
     assert solutions["standard"].settings["batch"] == 4
+
+
+def test_what_follows_from_a_solution_is_that_of_its_members():
+    solution = fr.solve(fr.problems.Volterra(), network=fr.MLP(8, 1, "tanh"), steps=3, seeds=2, batch=4, progress=False)
+    points, step = np.array([[1.0], [2.0]]), 1e-2
+    slopes = solution.members(points, of=fr.derivative)
+    by_differences = (solution.members(points + step) - solution.members(points - step)) / (2 * step)
+    np.testing.assert_allclose(slopes, by_differences, atol=1e-4)
+    np.testing.assert_allclose(solution(points, of=fr.derivative), slopes.mean(axis=0))

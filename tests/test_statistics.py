@@ -20,3 +20,9 @@ def test_few_values():
     assert np.isnan(bootstrap_interval(np.array([2.0]))[1:]).all()
     assert np.isnan(bootstrap_interval(np.array([]))[0])
     assert bootstrap_interval(np.array([1.0, np.nan, 3.0]))[0] == 2.0
+
+
+def test_an_interval_of_errors_does_not_go_below_zero():
+    values = np.array([0.01, 0.05])
+    assert bootstrap_interval(values)[1] < 0
+    assert bootstrap_interval(values, least=0.0)[1] == 0

@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import signal
 import subprocess
 import sys
 
@@ -12,6 +13,7 @@ import xarray as xr
 
 import fredholm as fr
 from fredholm.storage import RunFolder, write_atomically
+from fredholm.training.interrupt import deferred_interrupt
 
 TINY = {"network": fr.MLP(8, 1, "tanh"), "batch": 8, "progress": False}
 POINTS = np.array([[0.5], [1.5]])
@@ -168,14 +170,33 @@ def test_ctrl_c_saves_the_state(tmp_path, monkeypatch):
 
     def interrupted(self, stop):
         if self.step >= 20:
-            raise KeyboardInterrupt
+            signal.raise_signal(signal.SIGINT)
         advance(self, stop)
 
     monkeypatch.setattr(loop.Training, "advance", interrupted)
     with pytest.raises(fr.Interrupted, match="fredholm resume") as caught:
         fr.solve(fr.problems.Volterra(), steps=500, seeds=1, out=tmp_path / "run", **TINY)
     monkeypatch.undo()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert caught.value.solution.status[0].status is fr.Status.INTERRUPTED
     stopped = fr.load(tmp_path / "run").steps
     assert 20 <= stopped < 500
     assert fr.resume(tmp_path / "run", steps=stopped + 3, progress=False).steps == stopped + 3
+
+
+def test_ctrl_c_twice_does_not_wait():
+    with deferred_interrupt() as interrupted:
+        signal.raise_signal(signal.SIGINT)
+        assert interrupted()
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_what_a_killed_process_left_half_written_is_removed(folder):
+    left = folder.path / f".history.nc.{'0123456789abcdef' * 2}"
+    left.write_bytes(b"half")
+    (folder.path / ".notes").write_text("mine")
+    with folder.locked():
+        assert not left.exists()
+    assert (folder.path / ".notes").exists()

@@ -29,15 +29,15 @@ def poisson():
 
 def maxwell():
     problem, optimizer = fr.problems.Maxwell(), fr.Adam(4e-3, fr.Cosine())
-    keywords = {"steps": 3000, "seeds": SEEDS, "network": fr.MLP(32, 4, "tanh"), "optimizer": optimizer}
+    keywords = {"steps": 2500, "seeds": SEEDS, "network": fr.MLP(32, 4, "tanh"), "optimizer": optimizer}
     return {
-        "standard": fr.solve(problem, fr.Standard(), rule=fr.MonteCarlo(2), batch=165, **keywords),
-        "cured": fr.solve(problem, fr.Standard(), rule=fr.Even(11, fr.Rotation()), batch=30, **keywords),
+        "standard": fr.solve(problem, fr.Standard(), rule=fr.MonteCarlo(1), batch=60, **keywords),
+        "cured": fr.solve(problem, fr.Standard(), rule=fr.Even(5, fr.Rotation()), batch=60, **keywords),
     }
 
 
 def smoluchowski():
-    problem, keywords = fr.problems.Smoluchowski(), {"steps": 5000, "seeds": SEEDS, "rule": fr.MonteCarlo(1), "batch": 150}
+    problem, keywords = fr.problems.Smoluchowski(), {"steps": 5000, "seeds": SEEDS, "rule": fr.MonteCarlo(1), "batch": 80}
     return {
         "standard": fr.solve(problem, fr.Standard(), **keywords),
         "cured": fr.solve(problem, fr.DelayedTarget(), **keywords),

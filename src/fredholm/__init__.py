@@ -1,26 +1,32 @@
 """Neural solvers for integro-differential equations, without the integral bias."""
 
-from fredholm import problems
+from fredholm import problems, theory
 from fredholm.domains import (
     Ball,
     Box,
     Circle,
     Disc,
+    Discrete,
     Exponential,
+    Given,
     HalfLine,
     Interval,
+    Jumps,
     Law,
     Line,
     LogNormal,
     Normal,
     NormalizedSphere,
+    Offline,
     Point,
+    PoissonCounts,
     PowerLaw,
     Product,
     Simplex,
     Sphere,
 )
-from fredholm.equation import Condition, Defaults, Equation, Integral
+from fredholm.equation import Condition, Data, Defaults, Equation, Integral, IntegralCondition, Periodic
+from fredholm.inspection import check
 from fredholm.methods import DelayedTarget, DoubleSampling, Standard
 from fredholm.metrics import Evaluation
 from fredholm.networks import MLP, Constrained
@@ -46,9 +52,10 @@ from fredholm.rules import (
 )
 from fredholm.solution import Solution, load
 from fredholm.solve import compare, resume, solve
-from fredholm.status import Interrupted, SeedStatus, SolveError, Status
+from fredholm.status import Interrupted, ProblemWarning, SeedStatus, SolveError, Status
 from fredholm.training.devices import use_all_cores
 from fredholm.training.stopping import Plateau, Tolerance
+from fredholm.view import View
 
 __version__ = "0.1.0"
 
@@ -64,21 +71,26 @@ __all__ = [
     "Constant",
     "Constrained",
     "Cosine",
+    "Data",
     "Defaults",
     "DelayedTarget",
     "Disc",
+    "Discrete",
     "DoubleSampling",
     "Equation",
     "Evaluation",
     "Even",
     "Exponential",
     "Gauss",
+    "Given",
     "HalfLine",
     "Halton",
     "Importance",
     "Integral",
+    "IntegralCondition",
     "Interrupted",
     "Interval",
+    "Jumps",
     "Lattice",
     "Law",
     "Leja",
@@ -87,9 +99,13 @@ __all__ = [
     "MonteCarlo",
     "Normal",
     "NormalizedSphere",
+    "Offline",
+    "Periodic",
     "Plateau",
     "Point",
+    "PoissonCounts",
     "PowerLaw",
+    "ProblemWarning",
     "Product",
     "QuasiMonteCarlo",
     "Rotation",
@@ -105,6 +121,8 @@ __all__ = [
     "Standard",
     "Status",
     "Tolerance",
+    "View",
+    "check",
     "compare",
     "curl",
     "derivative",
@@ -117,5 +135,6 @@ __all__ = [
     "problems",
     "resume",
     "solve",
+    "theory",
     "use_all_cores",
 ]

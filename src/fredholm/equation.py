@@ -5,82 +5,18 @@ from typing import Any
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from fredholm.checks import positive_integer, real
-from fredholm.domains import AbstractDomain, Law, Point
+from fredholm.conditions import AbstractCondition, Condition, Data, IntegralCondition, Periodic
+from fredholm.domains import AbstractDomain, Discrete, Law, Offline
 from fredholm.metrics import AbstractEvaluation, Evaluation
 from fredholm.networks import Field
+from fredholm.residual import AbstractResidual, Integral, as_vector, call
 from fredholm.rules import AbstractRule
+from fredholm.view import View
 
-
-class Integral(eqx.Module):
-    r"""$\int g[u](x, t)\,d\mu(t\,|\,x)$."""
-
-    over: Any  # the measure mu: a domain, or a function of x that returns one
-    g: Callable[..., Any]  # g(u, x, t): the integrand at one point t, of shape () or (e,)
-    rule: AbstractRule | None  # overrides the solver's rule for this integral
-    at: Callable[..., Any] | None  # at(x, t): the network's input that belongs to the node t, where that is not t itself
-
-    def __init__(self, over: Any, g: Callable[..., Any], rule: AbstractRule | None = None, *, at: Callable[..., Any] | None = None):
-        if not isinstance(over, AbstractDomain) and not callable(over):
-            raise ValueError(f"Integral over: got {over!r}; expected a domain, or a function of x that returns one.")
-        if not callable(g):
-            raise ValueError(f"Integral g: got {g!r}; expected a function g(u, x, t).")
-        if rule is not None and not isinstance(rule, AbstractRule):
-            raise ValueError(f"Integral rule: got {rule!r}; expected a rule, for instance MonteCarlo(8).")
-        if isinstance(over, AbstractDomain) and not float(over.mass) > 0:
-            raise ValueError(f"Integral over: {over!r} is empty, its measure is 0; expected limits with low < high.")
-        self.over, self.g, self.rule, self.at = over, g, rule, at
-
-    def measure(self, x: Any) -> AbstractDomain:
-        """The measure at this x."""
-        domain = self.over if isinstance(self.over, AbstractDomain) else self.over(x)
-        if not isinstance(domain, AbstractDomain):
-            raise ValueError(f"Integral over: at one x it returned {domain!r}; expected a domain, for instance Interval(0.0, x[0]).")
-        return domain
-
-    def integrand(self, u: Field, x: Any, t: Any) -> Float[Array, "e"]:
-        """g at one node, as a vector over the equations."""
-        return as_vector("g", self.g(u, x, t))
-
-    def network_input(self, x: Any, t: Any) -> Any:
-        """Where the network is looked at for this node."""
-        return t if self.at is None else self.at(x, t)
-
-
-class Condition(eqx.Module):
-    r"""$w\,\mathbb{E}_{x}\left[(B[u](x) - b(x))^2\right]$: an initial, boundary or any other pointwise condition."""
-
-    at: AbstractDomain  # where the condition holds: a Point, or a domain whose points are drawn anew every step
-    value: Any  # b(x): a function of the point, or a number
-    of: Callable[..., Any]  # B[u](x), the value of u unless given: of=lambda u, x: fr.derivative(u, x) for a slope
-    weight: float  # w
-    batch: int | None  # points a step; None: one for a Point, else as many as the equation has
-
-    def __init__(
-        self,
-        at: AbstractDomain,
-        value: Any,
-        of: Callable[..., Any] = lambda u, x: u(x),
-        weight: float = 1.0,
-        batch: int | None = None,
-    ):
-        if not isinstance(at, AbstractDomain):
-            raise ValueError(f"Condition at: got {at!r}; expected a domain, for instance Point(0.0).")
-        self.at, self.value, self.of = at, value, of
-        self.weight = real("Condition weight", weight, low=0.0)
-        self.batch = None if batch is None else positive_integer("Condition batch", batch)
-
-    def points(self, batch: int, key: Key[Array, ""]) -> Any:
-        """The points of one step, stacked."""
-        n = 1 if isinstance(self.at, Point) else self.batch or batch
-        return jax.vmap(self.at.sample)(jax.random.split(key, n))
-
-    def error(self, u: Field, x: Any) -> Float[Array, "e"]:
-        """B[u](x) − b(x) at one point."""
-        return as_vector("of", self.of(u, x)) - as_vector("value", _call(self.value, x))
+__all__ = ["Condition", "Data", "Defaults", "Equation", "Integral", "IntegralCondition", "Periodic", "as_vector"]
 
 
 class Defaults(eqx.Module):
@@ -92,10 +28,10 @@ class Defaults(eqx.Module):
     optimizer: Any = None
     steps: int | None = None
     batch: int | None = None
-    average: float | None = None  # see solve; None: the last fiftieth of the run, at most 0.999; 0: the answer is the network itself
+    average: float | None = None  # see solve; None: 0.999; 0: the answer is the network itself
 
 
-class Equation(eqx.Module):
+class Equation(AbstractResidual):
     r"""An integro-differential equation, given by its residual at one x,
 
     $$r(x) = f[u](x) - \sum_k \int g_k[u](x, t)\,d\mu_k(t\,|\,x) - y(x),$$
@@ -110,13 +46,14 @@ class Equation(eqx.Module):
     f: Callable[..., Any] | None  # f(u, x)
     integrals: tuple[Integral, ...]
     y: Any  # y(x), or a number
-    conditions: tuple[Condition, ...]
+    conditions: tuple[AbstractCondition, ...]
     exact: Callable[..., Any] | None  # the true solution at one point, if it is known
     evaluation: AbstractEvaluation | None  # where and how a solution is scored against `exact`
     inputs: int  # d, the size of the network's input
     outputs: int  # m, the number of unknown functions
     unknowns: dict[str, float]  # learned scalars and their first values, read as u.name
     defaults: Defaults
+    view: View  # what pictures show
 
     def __init__(
         self,
@@ -124,7 +61,7 @@ class Equation(eqx.Module):
         f: Callable[..., Any] | None = None,
         integrals: Integral | Sequence[Integral] = (),
         y: Any = 0,
-        conditions: Condition | Sequence[Condition] = (),
+        conditions: AbstractCondition | Sequence[AbstractCondition] = (),
         exact: Callable[..., Any] | None = None,
         evaluation: AbstractEvaluation | None = None,
         inputs: int | None = None,
@@ -132,6 +69,7 @@ class Equation(eqx.Module):
         unknowns: Mapping[str, float] | None = None,
         *,
         defaults: Defaults | None = None,
+        view: View | None = None,
     ):
         if not isinstance(domain, AbstractDomain):
             raise ValueError(f"Equation domain: got {domain!r}; expected a domain, for instance Interval(0.0, 1.0).")
@@ -139,25 +77,36 @@ class Equation(eqx.Module):
             raise ValueError(f"Equation domain: {domain!r} is empty, its measure is 0; expected limits with low < high.")
         self.domain, self.f, self.y, self.exact = domain, f, y, exact
         self.integrals = _tuple("integrals", integrals, Integral)
-        self.conditions = _tuple("conditions", conditions, Condition)
+        self.conditions = _tuple("conditions", conditions, AbstractCondition)
         if f is None and not self.integrals:
             raise ValueError("Equation: got neither f nor integrals; expected at least one of them.")
-        if inputs is None and isinstance(domain, Law):
+        if inputs is None and isinstance(domain, Law) and "point" not in domain.parts:
             raise ValueError("Equation: x is a Law, not a point; give inputs=, the size of the network's input.")
         self.inputs = domain.dimension if inputs is None else positive_integer("Equation inputs", inputs)
         self.outputs = positive_integer("Equation outputs", outputs)
         self.unknowns = {name: real(f"Equation unknowns[{name!r}]", value) for name, value in (unknowns or {}).items()}
-        self.evaluation = evaluation or (None if isinstance(domain, Law) else Evaluation(at=domain))
-        self.defaults = defaults or Defaults()
+        self.evaluation = evaluation or _evaluation(domain)
+        self.defaults, self.view = defaults or Defaults(), view or View()
+        for kind, letters, size in (("inputs", self.view.inputs, self.inputs), ("outputs", self.view.outputs, self.outputs)):
+            if letters and len(letters) != size:
+                raise ValueError(f"View {kind}: got {letters}; expected {size} letters, as the equation has {size} {kind}.")
+        if self.view.through and (len(self.view.through) != self.inputs or not 0 <= self.view.output < self.outputs):
+            raise ValueError(f"View through, output: expected a point of {self.inputs} inputs and an output below {self.outputs}.")
 
     @property
-    def sign(self) -> float:
-        """The sign of the integrals in f − Σ∫ − y: minus, and plus in the weak form."""
-        return 1.0 if self.f is None else -1.0
+    def law(self) -> AbstractDomain:
+        return self.domain
+
+    @property
+    def is_weak(self) -> bool:
+        return self.f is None
+
+    def rules(self, rule: AbstractRule) -> tuple[AbstractRule, ...]:
+        """The rule of every integral, the equation's own first and then those of its conditions: its own one, or else this."""
+        return tuple(integral.rule or rule for residual in (self, *self.conditions) for integral in residual.integrals)
 
     def left(self, u: Field, x: Any) -> Float[Array, "e"]:
-        """What the residual holds besides the integrals: f[u](x) − y(x)."""
-        known = -as_vector("y", _call(self.y, x))
+        known = -as_vector("y", call(self.y, x))
         return known if self.f is None else as_vector("f", self.f(u, x)) + known
 
     def truth(self, points: Float[Array, "n d"]) -> Float[Array, "n m"]:
@@ -185,21 +134,16 @@ def _at_points(exact: Callable[..., Any], points: Float[Array, "n d"]) -> Float[
     return jax.vmap(lambda x: as_vector("exact", exact(x)))(points)
 
 
-def as_vector(name: str, value: Any) -> Float[Array, "e"]:
-    """A user's number, () or (e,), as (e,)."""
-    value = jnp.asarray(value)
-    if value.ndim > 1:
-        raise ValueError(f"{name}: it returned shape {value.shape}; expected () for one equation or (e,) for e of them.")
-    return jnp.atleast_1d(value).astype(jnp.result_type(float))
-
-
-def _call(value: Any, x: Any) -> Any:
-    return value(x) if callable(value) else value
+def _evaluation(domain: AbstractDomain) -> AbstractEvaluation | None:
+    """Where a solution is looked at unless the problem says so: in the domain, or at the points of the data."""
+    if isinstance(domain, Law):
+        return Evaluation(at=domain.parts["point"]) if "point" in domain.parts else None
+    return Evaluation(at=Discrete(domain.columns["point"]) if isinstance(domain, Offline) else domain)
 
 
 def _tuple(name: str, value: Any, kind: type) -> tuple:
     items = (value,) if isinstance(value, kind) else tuple(value)
     for item in items:
         if not isinstance(item, kind):
-            raise ValueError(f"Equation {name}: got {item!r}; expected {kind.__name__} objects.")
+            raise ValueError(f"Equation {name}: got {item!r}; expected {kind.__name__.removeprefix('Abstract')} objects.")
     return items

@@ -56,6 +56,14 @@ METRICS: Mapping[str, Callable[[Values, Values, Points], Float[Array, ""]]] = {
 }
 
 
+# What a metric leaves out. A problem that is scored by one of these says so that its solution is not unique.
+BLIND_TO: Mapping[str, str] = {
+    "mse_mean_free": "a constant",
+    "mse_linear_free": "a linear function",
+    "mse_normalized": "a constant and a factor",
+}
+
+
 class AbstractEvaluation(eqx.Module):
     """At which points, and by which metrics, a solution is scored; the points are the same for every method and seed."""
 

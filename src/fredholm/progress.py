@@ -13,6 +13,7 @@ from rich.progress import (
     Progress,
     ProgressColumn,
     Task,
+    TaskID,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
@@ -45,12 +46,12 @@ class Silent:
 class Bar:
     """A bar with rate, time left, loss and error, on the terminal or in a notebook."""
 
-    def __init__(self, progress: Progress, task: int):
+    def __init__(self, progress: Progress, task: TaskID):
         self._progress, self._task = progress, task
 
     def update(self, training: Watched) -> None:
         """Moves the bar."""
-        self._progress.update(self._task, completed=training.step, last=_last(training))  # type: ignore[arg-type]
+        self._progress.update(self._task, completed=training.step, last=_last(training))
 
 
 class Lines:

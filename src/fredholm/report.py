@@ -15,8 +15,8 @@ import jax
 from matplotlib.figure import Figure
 from plotly.offline import get_plotlyjs
 
-from fredholm.equation import Equation
 from fredholm.methods import DelayedTarget
+from fredholm.metrics import METRICS
 from fredholm.plots.comparison import plot_comparison, plot_variance
 from fredholm.plots.curves import seed_curve
 from fredholm.plots.interactive import Chart, charts
@@ -134,8 +134,9 @@ def points_per_step(solution: Solution) -> int | None:
     x = problem.domain.sample(jax.random.key(0))
     measures = [integral.measure(x) for integral in problem.integrals]
     nodes = sum(rule.size(measure) for rule, measure in zip(rules, measures, strict=True))
-    if isinstance(method, DelayedTarget) and method.share(problem) > 0:
-        nodes += sum(rule.size(measure) for rule, measure in zip(method.main_rules(rules), measures, strict=True))
+    if isinstance(method, DelayedTarget) and (method.share(problem) > 0 or problem.unknowns):
+        second = method.main_rules(rules) if method.share(problem) > 0 else rules
+        nodes += sum(rule.size(measure) for rule, measure in zip(second, measures, strict=True))
     return int(solution.settings["batch"]) * nodes
 
 
@@ -171,13 +172,10 @@ def _problem_name(solutions: Mapping[str, Solution]) -> str:
     return "Equation" if problem is None else type(problem).__name__
 
 
-def _known_problem(solutions: Mapping[str, Solution]) -> Equation | None:
-    return next((s.problem for s in solutions.values() if s.problem is not None and s.problem.evaluation is not None), None)
-
-
 def _metric_words(solutions: Mapping[str, Solution]) -> str:
-    problem = _known_problem(solutions)
-    return "the problem's metric" if problem is None else _words(problem.evaluation.score)  # type: ignore[union-attr]
+    evaluations = (solution.problem.evaluation for solution in solutions.values() if solution.problem is not None)
+    evaluation = next((one for one in evaluations if one is not None), None)
+    return "the problem's metric" if evaluation is None else _words(evaluation.score)
 
 
 def _words(name: str) -> str:
@@ -211,7 +209,7 @@ def _results_table(rows: list[Row], palette: Mapping[str, str]) -> str:
             mean, low, high = row.metrics.get(name, (float("nan"),) * 3)
             interval = f"<small>[{number(low)}, {number(high)}]</small>" if low == low else ""
             kind = "number score" if index == 0 else "number"
-            best = len(rows) > 1 and index == 0 and mean == lowest[name]
+            best = len(rows) > 1 and index == 0 and name in METRICS and mean == lowest[name]
             cells.append(f'<td class="{kind}"><span{" class=best" if best else ""}>{number(mean)}</span>{interval}</td>')
         cells.append(f'<td class="number training">{_in_training(row)}</td>')
         cells += [f'<td class="number">{"–" if row.points is None else f"{row.points:,}"}</td>', f'<td class="number">{row.steps:,}</td>']

@@ -2,7 +2,7 @@
 
 import html
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from jaxtyping import Array, Float
 
 from fredholm.equation import Equation
 from fredholm.keys import Keys
-from fredholm.networks import AbstractNetwork, Field, Given
+from fredholm.networks import AbstractNetwork, Field, as_recipe
 from fredholm.recipes import NotRebuildableError, decode
 from fredholm.statistics import bootstrap_interval
 from fredholm.status import SeedStatus, Status
@@ -34,7 +34,7 @@ class Solution:
         history: an `xarray.Dataset` over (seed, step) with `loss` and its parts, `integration_variance`, `excess_variance`, `drift`,
             `error` and what else applies. Where the parameters are averaged, `error` is that of the average, the answer, and
             `error_main` that of the network itself.
-        unknowns: the learned scalars, an array over the seeds for each.
+        unknowns: the learned scalars, an array over the seeds for each; `history` has their way there as `unknown_<name>`.
     """
 
     def __init__(
@@ -79,13 +79,19 @@ class Solution:
         """The learned scalars of each seed."""
         return {name: np.asarray(value) for name, value in self._u.unknowns.items()}
 
-    def members(self, points: Any) -> np.ndarray:
-        """The prediction of every seed at points of shape (n, d): (s, n), or (s, n, m) for m outputs."""
-        return self._predict(self._u, points)
+    def members(self, points: Any, *, of: Callable[..., Any] | None = None) -> np.ndarray:
+        """The prediction of every seed at points of shape (n, d): (s, n), or (s, n, m) for m outputs.
 
-    def __call__(self, points: Any) -> np.ndarray:
-        """The mean prediction over the seeds that ended well, at points of shape (n, d): (n,), or (n, m) for m outputs."""
-        return self._mean(self.members(points))
+        `of` is for what follows from the solution: `of=lambda u, x: fr.gradient(u, x)`.
+        """
+        return self._predict(self._u, points, of)
+
+    def __call__(self, points: Any, *, of: Callable[..., Any] | None = None) -> np.ndarray:
+        """The mean prediction over the seeds that ended well, at points of shape (n, d): (n,), or (n, m) for m outputs.
+
+        With `of`, the mean of what follows from the solution: `solution(points, of=lambda u, x: fr.derivative(u, x))` is its slope.
+        """
+        return self._mean(self.members(points, of=of))
 
     def target(self, points: Any) -> np.ndarray:
         """The mean prediction of the target network, the delayed copy; the network itself for methods that have none."""
@@ -99,14 +105,14 @@ class Solution:
         good = self.good if self.good.any() else np.ones(len(self.status), bool)
         return values[good].mean(axis=0)
 
-    def _predict(self, u: Field, points: Any) -> np.ndarray:
+    def _predict(self, u: Field, points: Any, of: Callable[..., Any] | None = None) -> np.ndarray:
         with self._precision():
             points = jnp.asarray(points, float)
             if points.ndim != 2 or points.shape[1] != u.inputs:
                 raise ValueError(f"points: got shape {points.shape}; expected (n, {u.inputs}), one point in each row.")
             # In blocks, since a grid of evaluation can be larger than what the devices hold for all seeds at once.
-            blocks = [_predict_stacked(u, points[start : start + BLOCK]) for start in range(0, len(points), BLOCK)]
-            return np.concatenate([np.asarray(block) for block in blocks] or [np.asarray(_predict_stacked(u, points))], axis=1)
+            starts = range(0, max(1, len(points)), BLOCK)
+            return np.concatenate([np.asarray(_predict_stacked(u, points[start : start + BLOCK], of)) for start in starts], axis=1)
 
     def evaluate(self, points: Any = None, *, problem: Equation | None = None) -> dict[str, np.ndarray]:
         """The error of each seed against the exact solution: `mse`, `relative_l2` and where they apply `mse_mean_free`,
@@ -132,12 +138,12 @@ class Solution:
 
     def summary(self, *, problem: Equation | None = None) -> dict[str, tuple[float, float, float]]:
         """The mean over the seeds that ended well, with its 95 % bootstrap interval, of every metric and learned scalar."""
-        values: dict[str, np.ndarray] = {}
-        if (problem or self.problem) is not None and (problem or self.problem).exact is not None:  # type: ignore[union-attr]
-            values.update(self.evaluate(problem=problem))
-        values.update(self.unknowns)
+        known = problem or self.problem
+        errors = self.evaluate(problem=problem) if known is not None and known.exact is not None else {}
         good = self.good if self.good.any() else np.ones(len(self.status), bool)
-        return {name: bootstrap_interval(array[good]) for name, array in values.items()}
+        return {name: bootstrap_interval(array[good], least=0.0) for name, array in errors.items()} | {
+            name: bootstrap_interval(array[good]) for name, array in self.unknowns.items()
+        }
 
     def to_dataset(self, grid: Any = None) -> xr.Dataset:
         """The predictions as an `xarray.Dataset`, ready for NetCDF (`.to_netcdf`) or a table (`.to_dataframe().to_csv`).
@@ -234,14 +240,22 @@ class Solution:
             name, (mean, low, high) = score
             lines.append(("error", f"{name} {mean:.3g}, 95 % interval over seeds [{low:.3g}, {high:.3g}]"))
         for name, values in self.unknowns.items():
-            mean, low, high = bootstrap_interval(values[self.good])
-            lines.append((name, f"{mean:.5g} [{low:.5g}, {high:.5g}]"))
+            lines.append((name, describe_unknown(values[self.good])))
         return lines
 
 
+def describe_unknown(values: np.ndarray) -> str:
+    """A learned scalar: its mean and interval, and how far apart the seeds are."""
+    mean, low, high = bootstrap_interval(values)
+    if len(values) < 2:
+        return f"{mean:.5g}, one seed"
+    return f"{mean:.5g}, 95 % interval [{low:.5g}, {high:.5g}]; seeds from {values.min():.5g} to {values.max():.5g}"
+
+
 @eqx.filter_jit
-def _predict_stacked(u: Field, points: Float[Array, "n d"]) -> Float[Array, "s n ..."]:
-    return eqx.filter_vmap(lambda one: jax.vmap(one)(points), in_axes=(eqx.if_array(0),))(u)
+def _predict_stacked(u: Field, points: Float[Array, "n d"], of: Callable[..., Any] | None) -> Float[Array, "s n ..."]:
+    value = (lambda one, x: one(x)) if of is None else of
+    return eqx.filter_vmap(lambda one: jax.vmap(lambda x: jnp.asarray(value(one, x)))(points), in_axes=(eqx.if_array(0),))(u)
 
 
 def load(path: str | os.PathLike[str], network: Any = None, problem: Equation | None = None) -> Solution:
@@ -255,7 +269,7 @@ def load(path: str | os.PathLike[str], network: Any = None, problem: Equation | 
     history = folder.read_history()
     history = history.sel(step=history.step <= step)
     problem = problem or _decoded(settings["problem"])
-    recipe = _network_recipe(network, settings)
+    recipe = _network_recipe(network, problem, settings)
     skeleton = _field_skeleton(recipe, settings)
     with jax.enable_x64(settings["precision"] == "float64"):
         main, average, delayed = (_saved(skeleton, arrays, part) for part in (".u", ".average", ".method"))
@@ -278,15 +292,17 @@ def _decoded(data: Any) -> Any:
         return None
 
 
-def _network_recipe(network: Any, settings: dict[str, Any]) -> AbstractNetwork:
-    if network is not None:
-        return network if isinstance(network, AbstractNetwork) else Given(network)
-    recipe = _decoded(settings["network"])
+def _network_recipe(network: Any, problem: Equation | None, settings: dict[str, Any]) -> AbstractNetwork:
+    """The network that was given now, or recorded, or is the given problem's own."""
+    recipe = network if network is not None else _decoded(settings["network"])
+    if recipe is None and problem is not None:
+        recipe = problem.defaults.network
     if recipe is None:
         raise ValueError(
-            "this run's network was your own and is not in its folder: give load(path, network=...), the same module or function."
+            "this run's network was your own and is not in its folder: give load(path, network=...), the same recipe, module or function, "
+            "or problem=... if its defaults have the network."
         )
-    return recipe
+    return as_recipe(recipe)
 
 
 def _field_skeleton(recipe: AbstractNetwork, settings: dict[str, Any]) -> Field:

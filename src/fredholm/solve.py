@@ -3,6 +3,7 @@
 import contextlib
 import logging
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -11,14 +12,15 @@ import optax
 
 from fredholm.checks import positive_integer
 from fredholm.equation import Equation
+from fredholm.inspection import describe_undetermined, is_meant, undetermined
 from fredholm.methods import AbstractMethod
-from fredholm.networks import AbstractNetwork
+from fredholm.networks import AbstractNetwork, Constrained
 from fredholm.optimizers import AbstractOptimizer
 from fredholm.progress import show_progress
 from fredholm.recipes import NotRebuildableError, decode
 from fredholm.rules import AbstractRule
 from fredholm.solution import Solution
-from fredholm.status import Interrupted, SolveError, Status
+from fredholm.status import Interrupted, ProblemWarning, SolveError, Status
 from fredholm.storage import FORMAT, RunFolder, environment
 from fredholm.training.loop import Training, describe_failures, run
 from fredholm.training.setup import prepare, time_budget
@@ -61,9 +63,10 @@ def solve(
         optimizer: a recipe (`Adam(1e-3)`) or any optax transformation.
         steps: the number of optimiser steps.
         batch: points x in each step.
-        average: the answer is an exponential average of the parameters, of which this share stays at each step: 0.999 is a mean over about
-            the last 1000 steps. 0: the answer is the network itself. Averaging does not change the training; `solution.main` is the
-            network itself, and the history has `error` of the answer and `error_main` of the network.
+        average: the answer is an exponential average of the parameters, of which this share stays at each step: 0.999 is a mean over
+            about the last 1000 steps, or the last fiftieth of all so far if that is less. 0: the answer is the network itself.
+            Averaging does not change the training; `solution.main` is the network itself, and the history has `error` of the answer
+            and `error_main` of the network.
         seeds: how many, or which; the same seed gives every method the same network, volumes and points.
         out: a new folder for the run: settings, history and checkpoints. `resume(out)` continues it.
         throw: raise `SolveError` if a seed failed; otherwise the status says so.
@@ -80,6 +83,7 @@ def solve(
         positive_integer("checkpoint_every", checkpoint_every)
     budget = time_budget(minutes)
     setup = prepare(problem, method, rule, network, optimizer, steps, batch, seeds, record_every, precision, stop, average)
+    warn_if_not_unique(problem, setup.network)
     settings = {
         "format": FORMAT,
         "label": label or f"{type(problem).__name__}, {type(setup.method).__name__}, {setup.rule!r}",
@@ -156,6 +160,15 @@ def compare(
         place = None if out is None else os.path.join(out, _file_name(name))
         solutions[name] = solve(problem, **{**keywords, "label": name, "out": place, "throw": False, **own})
     return solutions
+
+
+def warn_if_not_unique(problem: Equation, network: AbstractNetwork) -> None:
+    """Warns where a condition is missing. The library's own problems are not asked: its tests do."""
+    if problem.recipe() is not None or is_meant(problem) is not None:
+        return
+    found = undetermined(problem, network.form if isinstance(network, Constrained) else None)
+    if found is not None:
+        warnings.warn(describe_undetermined(found), ProblemWarning, stacklevel=3)
 
 
 def _train(

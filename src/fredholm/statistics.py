@@ -6,12 +6,13 @@ from scipy.special import ndtri, stdtrit
 RESAMPLES = 2000
 
 
-def bootstrap_interval(values: np.ndarray, level: float = 0.95) -> tuple[float, float, float]:
+def bootstrap_interval(values: np.ndarray, level: float = 0.95, *, least: float = -np.inf) -> tuple[float, float, float]:
     r"""The mean of the values and the bootstrap interval of that mean, from a fixed stream of resamples.
 
     With one value there is no interval: low and high are NaN. The percentile interval of few values is too narrow: resampling n values
     understates their spread by $\sqrt{(n-1)/n}$, and takes it for known. So its two arms are stretched by $\sqrt{n/(n-1)}$ and by the ratio
     of the quantiles of Student's t with n − 1 degrees of freedom and of the normal. `tests/test_statistics.py` measures the coverage.
+    `least` is the smallest value there can be, 0 for an error: no interval goes below it.
     """
     values = np.asarray(values, float)
     values = values[np.isfinite(values)]
@@ -25,4 +26,4 @@ def bootstrap_interval(values: np.ndarray, level: float = 0.95) -> tuple[float, 
     tail = (1 - level) / 2
     low, high = np.quantile(values[picks].mean(axis=1), [tail, 1 - tail])
     stretch = float(np.sqrt(n / (n - 1)) * stdtrit(n - 1, 1 - tail) / ndtri(1 - tail))
-    return mean, mean - stretch * (mean - float(low)), mean + stretch * (float(high) - mean)
+    return mean, max(least, mean - stretch * (mean - float(low))), mean + stretch * (float(high) - mean)

@@ -33,6 +33,10 @@ class SeedStatus(NamedTuple):
         return f"{self.status.value} (step {self.step})"
 
 
+class ProblemWarning(UserWarning):
+    """Something in the equation is suspicious: most often a condition is missing, so that the solution is not unique."""
+
+
 class SolveError(RuntimeError):
     """At least one seed failed; `.solution` holds all of them, each at its last good state."""
 

@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import platform
+import re
 import subprocess
 import tempfile
 import uuid
@@ -23,6 +24,7 @@ import xarray as xr
 
 logger = logging.getLogger("fredholm")
 FORMAT = 1
+TEMPORARY = re.compile(r"\..+\.[0-9a-f]{32}")  # the names of files that are being written
 Arrays = dict[str, np.ndarray]
 
 
@@ -65,6 +67,9 @@ class RunFolder:
         except filelock.Timeout:
             raise ValueError(f"{self.path} is in use by another process; wait until it ends, or use another folder.") from None
         try:
+            for left in self.path.iterdir():  # by a process that was killed while it wrote
+                if TEMPORARY.fullmatch(left.name):
+                    left.unlink(missing_ok=True)
             yield
         finally:
             lock.release()
@@ -126,7 +131,7 @@ class RunFolder:
 
 def write_atomically(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
     """Writes to a temporary file beside `path`, then renames: a reader sees the old content or the new, never a part."""
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")  # as TEMPORARY says
     try:
         with open(temporary, "xb") as file:
             write(file)

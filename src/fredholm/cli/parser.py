@@ -13,7 +13,7 @@ from importlib import metadata
 from typing import Any, NoReturn
 
 from fredholm.checks import nearest
-from fredholm.cli import doctor, listing, results, resuming, training, zoo
+from fredholm.cli import checking, doctor, listing, results, resuming, theory, training, zoo
 from fredholm.cli.choices import METHOD_OPTIONS
 from fredholm.cli.names import METHODS, PROBLEMS, RANDOMIZATIONS, RULES, SCHEDULES, comments, fields, kebab
 from fredholm.cli.values import whole
@@ -26,9 +26,11 @@ examples:
   fredholm list                                          what there is
   fredholm solve volterra                                one sample for each integral, and no bias
   fredholm solve poisson --method standard --n 100       another method, with 100 samples
+  fredholm check my_problem.py:problem                   what is wrong with your own equation, before training
   fredholm solve my_problem.py:problem --seeds 8         your own equation, from your own file
   fredholm compare volterra --methods standard delayed-target --n 1
   fredholm resume runs/volterra-2026-11-15-1a2b3c        after Ctrl-C, a crash, or to go on
+  fredholm theory                                        the paper's theorem on a worked example
 
 fredholm COMMAND --help explains a command."""
 SOLVE_EXAMPLES = """\
@@ -75,6 +77,24 @@ examples:
   fredholm predict runs/volterra --out u.csv
   fredholm predict runs/volterra --grid x0=0:5:101 --out u.nc
   fredholm predict runs/poisson --grid x0=-1:1:51 x1=0,0.5 --out u.nc"""
+
+THEORY_EXAMPLES = """\
+A Fredholm equation of the second kind on a ring of S points, u(x) = γ ∫ k(x' − x) u(x') dx' + y(x), with d bumps as features; and Poisson's
+weak form, where delayed targets can diverge. docs/theory.md explains the numbers.
+
+examples:
+  fredholm theory
+  fredholm theory --discount 0.95 --features 5 --out runs/theory
+  fredholm theory --steps 2000 --runs 16                a quick look"""
+
+
+CHECK_EXAMPLES = """\
+Shapes and numbers at random points, the residual of the exact solution, integrals whose random nodes have no variance, and missing
+conditions. The exit code is 1 where something is wrong or suspicious.
+
+examples:
+  fredholm check my_problem.py:problem
+  fredholm check poisson --set dim=5"""
 
 
 class Formatter(argparse.RawDescriptionHelpFormatter):
@@ -167,6 +187,17 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
     predict.add_argument("--grid", metavar="AXIS", nargs="+", help=grid)
     predict.add_argument("--out", metavar="FILE", required=True, help="a new file, .nc or .csv")
     _add_source(predict, "to add the exact solution of your own equation; the file is imported")
+    usage = "theory [options]"
+    worked = command(theory.theory, usage, "the paper's theorem on a worked example, in numbers and figures", THEORY_EXAMPLES)
+    worked.add_argument("--points", metavar="S", type=_whole, default=32, help="points of the ring (default 32)")
+    worked.add_argument("--features", metavar="D", type=_whole, default=7, help="bumps, the parameters of f (default 7)")
+    worked.add_argument("--discount", metavar="X", type=_number, default=0.8, help="γ, the factor of the integral (default 0.8)")
+    worked.add_argument("--steps", metavar="N", type=_whole, default=10_000, help="steps of the stochastic iterations (default 10000)")
+    worked.add_argument("--runs", metavar="N", type=_whole, default=64, help="independent runs of each (default 64)")
+    worked.add_argument("--out", metavar="DIR", help="a folder for the figures; runs/theory-<date>-<hash> unless given")
+    usage = "check PROBLEM [--set NAME=VALUE ...]"
+    check = command(checking.check, usage, "try an equation before training, and say what is wrong or suspicious", CHECK_EXAMPLES)
+    _add_problem(check)
     command(doctor.doctor, "doctor", "versions, devices, disk, and a ten-second self-test")
     return top, made
 

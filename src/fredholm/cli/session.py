@@ -5,6 +5,7 @@ import hashlib
 import logging
 import platform
 import sys
+import warnings
 from pathlib import Path
 
 import jax
@@ -57,7 +58,14 @@ def logging_to_terminal(verbose: bool):
     logger.setLevel(logging.DEBUG if verbose else logging.WARNING)
     logger.addHandler(handler)
     try:
-        yield
+        with warnings.catch_warnings():
+            # A warning of the library is a line like the others, without the place in its code.
+            warnings.simplefilter("always", fr.ProblemWarning)
+            shown = warnings.showwarning
+            warnings.showwarning = lambda message, category, *place: (
+                logger.warning("%s", message) if issubclass(category, fr.ProblemWarning) else shown(message, category, *place)
+            )
+            yield
     finally:
         logger.removeHandler(handler)
         logger.setLevel(before)

@@ -55,7 +55,7 @@ def compared(problem: Equation, options: Namespace) -> tuple[dict[str, Any], dic
     methods = {name: method_of(problem, name, options, among=options.methods) for name in options.methods}
     rule = keywords["rule"] or problem.defaults.rule or GENERAL_RULE
     for method in methods.values():
-        method.check(problem, tuple(integral.rule or rule for integral in problem.integrals))
+        method.check(problem, problem.rules(rule))
     return methods, keywords
 
 
@@ -94,14 +94,22 @@ def print_results(solutions: Mapping[str, fr.Solution]) -> None:
     scores = {name: solution.score() for name, solution in solutions.items()}
     metric = next((score[0] for score in scores.values() if score), "loss")
     table = Table(box=SIMPLE_HEAD)
-    for heading in ("method", f"{metric}, mean", "95 % interval over seeds", "seeds well", "steps", "seconds"):
+    unknowns = list(dict.fromkeys(name for solution in solutions.values() for name in solution.unknowns))
+    for heading in ("method", f"{metric}, mean", "95 % interval over seeds", *unknowns, "seeds well", "steps", "seconds"):
         table.add_column(heading, justify="left" if heading == "method" else "right", overflow="fold")
     for name, solution in solutions.items():
         score = scores[name]
         mean, low, high = score[1] if score else _last_loss(solution)
         seeds = f"{int(solution.good.sum())} of {len(solution.seeds)}"
-        table.add_row(name, f"{mean:.3g}", rf"\[{low:.3g}, {high:.3g}]", seeds, str(solution.steps), f"{solution.seconds:.1f}")
+        learned = [_learned(solution, unknown) for unknown in unknowns]
+        table.add_row(name, f"{mean:.3g}", rf"\[{low:.3g}, {high:.3g}]", *learned, seeds, str(solution.steps), f"{solution.seconds:.1f}")
     Console().print(table)
+
+
+def _learned(solution: fr.Solution, name: str) -> str:
+    """A learned scalar with its interval over the seeds."""
+    mean, low, high = bootstrap_interval(solution.unknowns[name][solution.good])
+    return rf"{mean:.4g} \[{low:.4g}, {high:.4g}]"
 
 
 def _last_loss(solution: fr.Solution) -> tuple[float, float, float]:

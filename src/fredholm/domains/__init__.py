@@ -1,32 +1,40 @@
 """Where x lives and what is integrated over: measures, written as maps of simple base measures."""
 
-from fredholm.domains.base import AbstractDomain, Base, Nodes
+from fredholm.domains.base import AbstractDomain, Atoms, Base, Nodes
 from fredholm.domains.combined import Law, Point, Product, Record
 from fredholm.domains.disc import Disc
+from fredholm.domains.discrete import Discrete, Jumps, PoissonCounts
 from fredholm.domains.distributions import Exponential, LogNormal, Normal, PowerLaw
 from fredholm.domains.flat import Box, Interval, Simplex
 from fredholm.domains.normalized_sphere import NormalizedSphere
+from fredholm.domains.offline import Given, Offline
 from fredholm.domains.round import Ball, Circle, Sphere
 from fredholm.domains.unbounded import HalfLine, Line
 from fredholm.domains.warped import Warped
 
 __all__ = [
     "AbstractDomain",
+    "Atoms",
     "Ball",
     "Base",
     "Box",
     "Circle",
     "Disc",
+    "Discrete",
     "Exponential",
+    "Given",
     "HalfLine",
     "Interval",
+    "Jumps",
     "Law",
     "Line",
     "LogNormal",
     "Nodes",
     "Normal",
     "NormalizedSphere",
+    "Offline",
     "Point",
+    "PoissonCounts",
     "PowerLaw",
     "Product",
     "Record",

@@ -1,8 +1,8 @@
 """What every domain is: a measure that maps the nodes of a simple base measure to points and weights."""
 
-import enum
 from abc import abstractmethod
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import equinox as eqx
 import jax
@@ -11,12 +11,15 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 
-class Base(enum.Enum):
+@dataclass(frozen=True)
+class Base:
     """One axis of a base measure: where the nodes of a rule live before a domain maps them."""
 
-    UNIT = "the unit interval"
-    NORMAL = "the standard normal"
-    HALF_LINE = "the half-line with density exp(-z)"
+    value: str  # what it is, in words
+
+    UNIT: ClassVar["Base"]
+    NORMAL: ClassVar["Base"]
+    HALF_LINE: ClassVar["Base"]
 
     def from_unit(self, z: Float[Array, "*n"]) -> Float[Array, "*n"]:
         """The inverse cumulative distribution: a uniform number becomes one of this measure."""
@@ -41,6 +44,36 @@ class Base(enum.Enum):
         if self is Base.HALF_LINE:
             return jax.random.exponential(key, (n,))
         return jax.random.uniform(key, (n,))
+
+
+Base.UNIT, Base.NORMAL, Base.HALF_LINE = map(Base, ("the unit interval", "the standard normal", "the half-line with density exp(-z)"))
+
+
+@dataclass(frozen=True)
+class Atoms(Base):
+    """One of finitely many atoms, by its number: z is 0.0, 1.0, ..., count - 1. Rules on one axis take all atoms, which is exact."""
+
+    count: int
+    shares: tuple[float, ...] | None = None  # the probability of each atom; None: all alike
+
+    @classmethod
+    def of(cls, count: int, shares: tuple[float, ...] | None = None) -> "Atoms":
+        """An axis of this many atoms."""
+        return cls("the numbers of the atoms", count, shares)
+
+    def from_unit(self, z: Float[Array, "*n"]) -> Float[Array, "*n"]:
+        if self.shares is None:
+            return jnp.minimum(jnp.floor(z * self.count), self.count - 1)
+        # The last edge is left out: rounding must not lead beyond the last atom.
+        edges = jnp.asarray(np.cumsum(self.shares)[:-1], z.dtype)
+        return jnp.searchsorted(edges, z, side="right").astype(z.dtype)
+
+    def draw(self, key: Key[Array, ""], n: int) -> Float[Array, "n"]:
+        return self.from_unit(jax.random.uniform(key, (n,)))
+
+    def nodes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Every atom, and its share."""
+        return np.arange(float(self.count)), np.full(self.count, 1 / self.count) if self.shares is None else np.asarray(self.shares)
 
 
 class Nodes(eqx.Module):
@@ -81,6 +114,11 @@ class AbstractDomain(eqx.Module):
     def is_finite(self) -> bool:
         """False where the total measure is infinite: it can be integrated over and not sampled from."""
         return True
+
+    @property
+    def samples(self) -> int | None:
+        """How many independent samples there are of a measure that is known by given samples only; None where there is no limit."""
+        return None
 
     def density(self, point: Any) -> Float[Array, ""]:
         r"""The density of the measure at a point of $\mathbb{R}^d$, for importance sampling: Lebesgue measure has 1 inside, 0 outside."""

@@ -1,5 +1,6 @@
 """Points, products, and laws of named parts: domains made from domains."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -11,11 +12,15 @@ from fredholm.domains.base import AbstractDomain, Base
 
 
 class Point(AbstractDomain):
-    r"""One point p with mass 1: $\int g\,d\delta_p = g(p)$. `Point(0.0)` is a point of the line, `Point(0.0, 1.0)` one of the plane."""
+    r"""One point p with mass 1: $\int g\,d\delta_p = g(p)$. `Point(0.0)` is a point of the line, `Point(0.0, 1.0)` one of the plane,
+    `Point()` the one point of a space without dimensions: what holds once and not at every x."""
 
     coordinates: Any  # p, of shape (d,)
 
     def __init__(self, *coordinates: Any):
+        if not coordinates:
+            self.coordinates = ()
+            return
         self.coordinates = vector("Point", coordinates[0] if len(coordinates) == 1 and hasattr(coordinates[0], "__len__") else coordinates)
 
     @property
@@ -42,6 +47,7 @@ class Product(AbstractDomain):
     def __init__(self, *parts: AbstractDomain):
         if not parts or not all(isinstance(part, AbstractDomain) for part in parts):
             raise ValueError(f"Product: got {parts!r}; expected one or more domains, for instance Product(Interval(0, 1), Point(0.0)).")
+        _check_drawable("Product", parts)
         self.parts = tuple(parts)
 
     @property
@@ -94,7 +100,8 @@ class Record:
 class Law(AbstractDomain):
     """Named independent parts, for an x that is not a point: `Law(center=Box(...), radius=Interval(...))` gives x.center and x.radius.
 
-    Each part is drawn from its normalised measure. A part that is a number (`Interval`, `PowerLaw`) has shape ().
+    Each part is drawn from its normalised measure. A part that is a number (`Interval`, `PowerLaw`) has shape (), except a part
+    named `point`, which is where the network is looked at and always of shape (d,).
     """
 
     parts: dict[str, AbstractDomain]
@@ -102,6 +109,7 @@ class Law(AbstractDomain):
     def __init__(self, **parts: AbstractDomain):
         if not parts or not all(isinstance(part, AbstractDomain) for part in parts.values()):
             raise ValueError(f"Law: got {parts!r}; expected named domains, for instance Law(center=Box(...), radius=Interval(...)).")
+        _check_drawable("Law", parts.values())
         for name, part in parts.items():
             if not part.is_finite:
                 raise ValueError(
@@ -111,6 +119,8 @@ class Law(AbstractDomain):
 
     @property
     def dimension(self) -> int:
+        if "point" in self.parts:
+            return self.parts["point"].dimension
         raise ValueError("a Law has named parts and no single dimension: give Equation(inputs=...), the size of the network's input.")
 
     @property
@@ -124,12 +134,12 @@ class Law(AbstractDomain):
     def map(self, z: Float[Array, "k"]) -> tuple[Record, Float[Array, ""]]:
         mapped = _map_parts(tuple(self.parts.values()), z)
         return Record(
-            **{name: _unpack(part, point) for (name, part), (point, _) in zip(self.parts.items(), mapped, strict=True)}
+            **{name: _unpack(name, part, point) for (name, part), (point, _) in zip(self.parts.items(), mapped, strict=True)}
         ), jnp.ones(())
 
     def sample(self, key: Key[Array, ""]) -> Record:
         keys = jax.random.split(key, len(self.parts))
-        return Record(**{name: _unpack(part, part.sample(keys[i])) for i, (name, part) in enumerate(self.parts.items())})
+        return Record(**{name: _unpack(name, part, part.sample(keys[i])) for i, (name, part) in enumerate(self.parts.items())})
 
 
 def _map_parts(parts: tuple[AbstractDomain, ...], z: Float[Array, "k"]) -> list[tuple[Any, Any]]:
@@ -142,5 +152,11 @@ def _map_parts(parts: tuple[AbstractDomain, ...], z: Float[Array, "k"]) -> list[
     return mapped
 
 
-def _unpack(part: AbstractDomain, point: Any) -> Any:
-    return point[0] if isinstance(point, jax.Array) and part.dimension == 1 else point
+def _unpack(name: str, part: AbstractDomain, point: Any) -> Any:
+    return point[0] if name != "point" and isinstance(point, jax.Array) and part.dimension == 1 else point
+
+
+def _check_drawable(kind: str, parts: Iterable[AbstractDomain]) -> None:
+    """Given samples belong to one x: combined with others by chance they would no longer be independent."""
+    if any(part.samples is not None for part in parts):
+        raise ValueError(f"{kind}: got Given samples as a part; expected domains that can be drawn from. Put all coordinates into Given.")

@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
@@ -17,7 +18,8 @@ class Normal(AbstractDomain):
     scale: Any  # s, a positive number
 
     def __init__(self, mean: Any = (0.0,), scale: Any = 1.0):
-        self.mean = vector("Normal mean", mean)
+        # A single number is a point of the line, as it is for LogNormal.
+        self.mean = vector("Normal mean", jnp.reshape(mean, (1,)) if isinstance(mean, jax.Array) and mean.ndim == 0 else _point(mean))
         self.scale = positive("Normal scale", scale, "the standard deviation")
 
     @property
@@ -141,6 +143,10 @@ def positive(name: str, value: Any, meaning: str) -> Any:
     if is_concrete(value) and not 0 < float(value) < math.inf:
         raise ValueError(f"{name}: got {float(value):g}; expected a positive, finite number ({meaning}).")
     return value
+
+
+def _point(mean: Any) -> Any:
+    return (mean,) if isinstance(mean, (int, float)) else mean
 
 
 def _standard_normal(z: Float[Array, "*d"]) -> Float[Array, "*d"]:

@@ -21,6 +21,10 @@ class Warped(AbstractDomain):
     edges: Any  # for each axis: 0 = first edge < ... < last edge = 1; tuples, or an array of shape (axes, pieces + 1)
 
     def __check_init__(self) -> None:
+        if self.domain.samples is not None:
+            raise ValueError(
+                f"Warped: {type(self.domain).__name__} has only the samples that were given; use MonteCarlo(n) without importance."
+            )
         if len(self.edges) != len(self.domain.bases):
             raise ValueError(
                 f"Warped: got edges for {len(self.edges)} axes; expected {len(self.domain.bases)}, the axes of {self.domain!r}."

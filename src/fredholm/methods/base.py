@@ -1,7 +1,7 @@
 """What the four families share: a batch of points, integrals at one point, and the conditions."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -9,9 +9,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
+from fredholm.conditions import AbstractCondition
 from fredholm.domains import Nodes
-from fredholm.equation import Equation, Integral
+from fredholm.equation import Equation
 from fredholm.networks import Field
+from fredholm.residual import AbstractResidual, Integral
 from fredholm.rules import AbstractRule
 
 Info = dict[str, Float[Array, ""]]
@@ -25,15 +27,23 @@ class AbstractMethod(eqx.Module):
     """
 
     def check(self, equation: Equation, rules: Sequence[AbstractRule]) -> None:
-        """Raises `ValueError` where the method makes no sense for the equation or the rules."""
+        """Raises `ValueError` where the method makes no sense for the equation or the rules (`equation.rules(rule)`)."""
 
     def init(self, u: Field) -> Any:
         """The state before the first step."""
         return None
 
     @abstractmethod
-    def residual_loss(self, u: Field, state: Any, equation: Equation, rules: Sequence[AbstractRule], x: Any, key: Key[Array, ""]) -> Info:
-        """The parts of the loss at one x; what is trained on is their sum."""
+    def residual_loss(
+        self, u: Field, state: Any, residual: AbstractResidual, rules: Sequence[AbstractRule], x: Any, key: Key[Array, ""]
+    ) -> Info:
+        """The parts of the loss at one x; what is trained on is their sum. `rules` are those of the residual's own integrals."""
+
+    def condition_loss(
+        self, u: Field, state: Any, condition: AbstractCondition, rules: Sequence[AbstractRule], x: Any, key: Key[Array, ""]
+    ) -> Float[Array, ""]:
+        """The loss of a condition at one x, without its weight: a condition is a residual like the equation."""
+        return self.residual_loss(u, state, condition, rules, x, key)["residual"]
 
     def update(self, u: Field, state: Any, step: Array) -> Any:
         """The state after the optimiser's step."""
@@ -50,21 +60,28 @@ class AbstractMethod(eqx.Module):
         key_points, key_nodes, key_conditions = jax.random.split(key, 3)
         points = jax.vmap(equation.domain.sample)(jax.random.split(key_points, batch))
         keys = jax.random.split(key_nodes, batch)
-        parts = jax.vmap(lambda x, k: self.residual_loss(u, state, equation, rules, x, k))(points, keys)
+        (_, own), *others = residuals(equation, rules)
+        parts = jax.vmap(lambda x, k: self.residual_loss(u, state, equation, own, x, k))(points, keys)
         info = {name: jnp.mean(values) for name, values in parts.items()}
-        if equation.conditions:
-            info["conditions"] = condition_loss(u, equation, batch, key_conditions)
+        for index, (condition, own) in enumerate(others):
+            loss = self._mean_condition_loss(u, state, condition, own, batch, jax.random.fold_in(key_conditions, index))
+            info["conditions"] = info.get("conditions", jnp.zeros(())) + condition.weight * loss
         return sum(info.values(), jnp.zeros(())), info
 
+    def _mean_condition_loss(
+        self, u: Field, state: Any, condition: AbstractCondition, rules: Sequence[AbstractRule], batch: int, key: Key[Array, ""]
+    ) -> Float[Array, ""]:
+        points = condition.points(batch, rules, key)
+        keys = jax.random.split(jax.random.fold_in(key, 0), len(jax.tree.leaves(points)[0]))
+        return jnp.mean(jax.vmap(lambda x, k: self.condition_loss(u, state, condition, rules, x, k))(points, keys))
 
-def condition_loss(u: Field, equation: Equation, batch: int, key: Key[Array, ""]) -> Float[Array, ""]:
-    """The weighted mean squares of all conditions."""
-    total = jnp.zeros(())
-    for index, condition in enumerate(equation.conditions):
-        points = condition.points(batch, jax.random.fold_in(key, index))
-        errors = jax.vmap(lambda x, condition=condition: condition.error(u, x))(points)
-        total = total + condition.weight * jnp.mean(jnp.sum(errors**2, axis=-1))
-    return total
+
+def residuals(equation: Equation, rules: Sequence[AbstractRule]) -> Iterator[tuple[Any, Sequence[AbstractRule]]]:
+    """The equation and its conditions, each with the rules of its own integrals."""
+    start = 0
+    for residual in (equation, *equation.conditions):
+        yield residual, rules[start : start + len(residual.integrals)]
+        start += len(residual.integrals)
 
 
 def weighted_integrand(integral: Integral, u: Field, x: Any, nodes: Nodes) -> Float[Array, "k e"]:
@@ -72,28 +89,36 @@ def weighted_integrand(integral: Integral, u: Field, x: Any, nodes: Nodes) -> Fl
     return jax.vmap(lambda t, w: w * integral.integrand(u, x, t))(nodes.points, nodes.weights)
 
 
-def estimate(equation: Equation, u: Field, x: Any, nodes: Sequence[Nodes]) -> Float[Array, "e"]:
+def estimate(residual: AbstractResidual, u: Field, x: Any, nodes: Sequence[Nodes]) -> Float[Array, "e"]:
     """The sum of all integrals at x, each from its own nodes."""
     return sum(
-        (jnp.sum(weighted_integrand(integral, u, x, n), axis=0) for integral, n in zip(equation.integrals, nodes, strict=True)),
+        (jnp.sum(weighted_integrand(integral, u, x, n), axis=0) for integral, n in zip(residual.integrals, nodes, strict=True)),
         jnp.zeros((1,)),
     )
 
 
-def draw(equation: Equation, rules: Sequence[AbstractRule], x: Any, key: Key[Array, ""]) -> list[Nodes]:
+def draw(residual: AbstractResidual, rules: Sequence[AbstractRule], x: Any, key: Key[Array, ""]) -> list[Nodes]:
     """One draw of nodes for every integral."""
     return [
         rule.nodes(integral.measure(x), jax.random.fold_in(key, index))
-        for index, (integral, rule) in enumerate(zip(equation.integrals, rules, strict=True))
+        for index, (integral, rule) in enumerate(zip(residual.integrals, rules, strict=True))
     ]
 
 
 def draw_pairs(
-    equation: Equation, first: Sequence[AbstractRule], second: Sequence[AbstractRule], x: Any, key: Key[Array, ""]
+    residual: AbstractResidual, first: Sequence[AbstractRule], second: Sequence[AbstractRule], x: Any, key: Key[Array, ""]
 ) -> tuple[list[Nodes], list[Nodes]]:
     """Two independent draws of nodes for every integral."""
     pairs = [
         one.pair(other, integral.measure(x), jax.random.fold_in(key, index))
-        for index, (integral, one, other) in enumerate(zip(equation.integrals, first, second, strict=True))
+        for index, (integral, one, other) in enumerate(zip(residual.integrals, first, second, strict=True))
     ]
     return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+
+
+def product(u: Field, residual: AbstractResidual, rules: Sequence[AbstractRule], x: Any, key: Key[Array, ""]) -> Float[Array, ""]:
+    """Two independent residuals at x, multiplied, and summed over the equations: unbiased, since their noises are independent."""
+    first, second = draw_pairs(residual, rules, rules, x, key)
+    left = residual.left(u, x)
+    one, other = (left + residual.sign * estimate(residual, u, x, nodes) for nodes in (first, second))
+    return jnp.sum(one * other)

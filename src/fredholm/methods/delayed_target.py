@@ -8,10 +8,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from fredholm.checks import nearest, positive_integer, real
-from fredholm.domains import Law
+from fredholm.conditions import AbstractCondition
+from fredholm.domains import AbstractDomain
 from fredholm.equation import Equation
-from fredholm.methods.base import AbstractMethod, Info, draw, draw_pairs, estimate
+from fredholm.methods.base import AbstractMethod, Info, draw, draw_pairs, estimate, product, residuals
 from fredholm.networks import Field
+from fredholm.residual import AbstractResidual, place
 from fredholm.rules import AbstractRule, MonteCarlo
 
 DEFAULT_SPLIT = 100.0
@@ -28,6 +30,9 @@ class DelayedTarget(AbstractMethod):
     $$r = (1 - \tfrac1M)\,\frac1N\sum_{i=1}^{N} g[\bar u](x, t_i) + \tfrac1M\,\frac1{N'}\sum_{j=1}^{N'} g[u](x, t'_j) - y(x),$$
 
     with the regulariser at the main nodes. Only the variance of the target enters, which does not depend on θ: no bias.
+
+    A condition on an integral has no f to hold on to and no second derivative to save: it is the product of two independent residuals,
+    as in double sampling. Learned scalars inside an integral have no delayed copy; their gradient comes from nodes of its own.
     """
 
     tau: float = 0.99  # τ, how much of the target stays at each step; 0: the target is the network itself, detached
@@ -52,18 +57,24 @@ class DelayedTarget(AbstractMethod):
     def check(self, equation: Equation, rules: Sequence[AbstractRule]) -> None:
         if not rules:
             raise ValueError("DelayedTarget: the equation has no integral to put a target into; use Standard().")
-        if equation.f is not None and isinstance(equation.domain, Law) and self.on == "output" and self.regularization > 0:
+        x = equation.domain.sample(jax.random.key(0))
+        if equation.f is not None and place(x) is None and self.on == "output" and self.regularization > 0:
             raise ValueError(
-                "DelayedTarget: x is a Law, so the network has no output at x to regularise. Use DelayedTarget(on='f') or regularization=0."
+                "DelayedTarget: x is a Law without a part named point, so the network has no output at x to regularise. Name the part "
+                "where the network is looked at point=, or use DelayedTarget(on='f') or regularization=0."
             )
-        if self.share(equation) > 0:
-            for integral, rule in zip(equation.integrals, self.main_rules(rules), strict=True):
-                if not callable(integral.over):
-                    rule.check(integral.over)
+        for residual, own in residuals(equation, rules):
+            x = residual.law.sample(jax.random.key(0))
+            # The equation's second draw is the main part's; the other cases are explained where they are computed.
+            second = self.main_rules(own) if residual is equation and self.share(equation) > 0 else own
+            needs_two = residual is not equation or self.share(equation) > 0 or bool(equation.unknowns)
+            for integral, rule, other in zip(residual.integrals, own, second, strict=True):
+                if needs_two:
+                    _check_two(rule, other, integral.measure(x))
 
-    def share(self, equation: Equation) -> float:
+    def share(self, residual: AbstractResidual) -> float:
         """1/M, the weight of the main network in the integrals."""
-        split = DEFAULT_SPLIT if self.split is None and equation.f is None else self.split
+        split = DEFAULT_SPLIT if self.split is None and residual.is_weak else self.split
         return 0.0 if split is None else 1.0 / split
 
     def main_rules(self, rules: Sequence[AbstractRule]) -> list[AbstractRule]:
@@ -78,39 +89,69 @@ class DelayedTarget(AbstractMethod):
     def target(self, u: Field, state: Field) -> Field:
         return state
 
-    def residual_loss(self, u: Field, state: Field, equation: Equation, rules: Sequence[AbstractRule], x: Any, key: Key[Array, ""]) -> Info:
+    def residual_loss(
+        self, u: Field, state: Field, residual: AbstractResidual, rules: Sequence[AbstractRule], x: Any, key: Key[Array, ""]
+    ) -> Info:
         # No gradient flows through the target: it is an argument of its own, and `solve` differentiates with respect to u alone.
-        target, share, left = state, self.share(equation), equation.left(u, x)
-        if share == 0.0:
-            inside = estimate(equation, target, x, draw(equation, rules, x, key))
-            main_nodes, main_part = [], jnp.zeros((1,))
+        target, share, left = state, self.share(residual), residual.left(u, x)
+        if share == 0.0 and not u.unknowns:
+            nodes, other_nodes = draw(residual, rules, x, key), []
         else:
-            nodes, main_nodes = draw_pairs(equation, rules, self.main_rules(rules), x, key)
-            main_part = share * estimate(equation, u, x, main_nodes)
-            inside = (1 - share) * estimate(equation, target, x, nodes) + main_part
-        residual = left + equation.sign * inside
-        info = {"residual": jnp.sum(residual**2)}
+            nodes, other_nodes = draw_pairs(residual, rules, self.main_rules(rules) if share else rules, x, key)
+        main_part = share * estimate(residual, u, x, other_nodes) if share else jnp.zeros((1,))
+        inside = _with_unknowns(target, jax.lax.stop_gradient(u.unknowns))
+        target_part = estimate(residual, inside, x, nodes)
+        r = left + residual.sign * ((1 - share) * target_part + main_part)
+        info = {"residual": jnp.sum(r**2)}
+        if u.unknowns:
+            info["residual"] = info["residual"] + self._pull_on_unknowns(
+                u, target, residual, x, other_nodes, left + residual.sign * target_part
+            )
         if self.regularization > 0:
-            if self.on == "f":
-                own = left + equation.sign * main_part
-                copy = equation.left(target, x) + (equation.sign * share * estimate(equation, target, x, main_nodes) if share else 0.0)
-                penalty = jnp.sum((own - copy) ** 2)
-            else:
-                penalty = self._output_penalty(u, target, equation, x, main_nodes)
-            info["regularization"] = self.regularization * penalty
+            info["regularization"] = self.regularization * self._penalty(u, target, residual, x, other_nodes, left, main_part)
         return info
 
-    def _output_penalty(self, u: Field, target: Field, equation: Equation, x: Any, main_nodes: Sequence[Any]) -> Float[Array, ""]:
-        """The mean over outputs of (u − target)², at x where f is given, at the main nodes in the weak form."""
+    def condition_loss(
+        self, u: Field, state: Field, condition: AbstractCondition, rules: Sequence[AbstractRule], x: Any, key: Key[Array, ""]
+    ) -> Float[Array, ""]:
+        return product(u, condition, rules, x, key)
+
+    def _pull_on_unknowns(
+        self, u: Field, target: Field, residual: AbstractResidual, x: Any, nodes: Sequence[Any], r: Float[Array, "e"]
+    ) -> Float[Array, ""]:
+        """0, with the gradient 2 r ∂(target part) with respect to the learned scalars that stand inside the integrals.
+
+        Scalars have no delayed copy. Taken through the square, the noise of the target part would bias them as it does the standard
+        loss; from other nodes than those of r, which has the target in all of the integrals, the gradient is unbiased.
+        """
+        inside = _with_unknowns(target, u.unknowns)
+        part = residual.sign * (1 - self.share(residual)) * estimate(residual, inside, x, nodes)
+        return 2 * jnp.sum(jax.lax.stop_gradient(r) * (part - jax.lax.stop_gradient(part)))
+
+    def _penalty(
+        self,
+        u: Field,
+        target: Field,
+        residual: AbstractResidual,
+        x: Any,
+        main_nodes: Sequence[Any],
+        left: Float[Array, "e"],
+        main_part: Float[Array, "e"],
+    ) -> Float[Array, ""]:
+        """(u − target)², or that of f with its main part: at x where f is given, at the main nodes in the weak form."""
+        if self.on == "f":
+            share = self.share(residual)
+            copy = share * estimate(residual, target, x, main_nodes) if share else jnp.zeros((1,))
+            return jnp.sum((left + residual.sign * main_part - residual.left(target, x) - residual.sign * copy) ** 2)
 
         def at(point: Float[Array, "d"]) -> Float[Array, ""]:
             return jnp.mean((u(point) - target(point)) ** 2)
 
-        if equation.f is not None:
-            return at(x)
+        if not residual.is_weak:
+            return at(place(x))
         means = [
             jnp.mean(jax.vmap(lambda t, integral=integral: at(integral.network_input(x, t)))(nodes.points))
-            for integral, nodes in zip(equation.integrals, main_nodes, strict=True)
+            for integral, nodes in zip(residual.integrals, main_nodes, strict=True)
         ]
         return sum(means, jnp.zeros(())) / len(means)
 
@@ -123,3 +164,17 @@ class DelayedTarget(AbstractMethod):
 
 def _is_inexact(leaf: Any) -> bool:
     return isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jnp.inexact)
+
+
+def _with_unknowns(target: Field, unknowns: dict[str, Array]) -> Field:
+    return Field(target.network, unknowns, target.inputs, target.outputs)
+
+
+def _check_two(rule: AbstractRule, other: AbstractRule, measure: AbstractDomain) -> None:
+    other.check(measure)
+    needed = rule.size(measure) + other.size(measure)
+    if measure.samples is not None and rule.is_random and needed > measure.samples:
+        raise ValueError(
+            f"DelayedTarget: a weak form, a condition on an integral and learned scalars need two independent draws of the integral, "
+            f"here of {needed} samples, and {measure.samples} are given at each x. Give more samples, or use fewer nodes."
+        )

@@ -6,9 +6,9 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Key
 
-from fredholm.equation import Equation
 from fredholm.methods.base import AbstractMethod, Info, draw, estimate
 from fredholm.networks import Field
+from fredholm.residual import AbstractResidual
 from fredholm.rules import AbstractRule
 
 
@@ -22,6 +22,8 @@ class Standard(AbstractMethod):
     deterministic approach: no variance, but the error of the rule (Saleh et al., ICML 2024, equations 14 and 16).
     """
 
-    def residual_loss(self, u: Field, state: Any, equation: Equation, rules: Sequence[AbstractRule], x: Any, key: Key[Array, ""]) -> Info:
-        residual = equation.left(u, x) + equation.sign * estimate(equation, u, x, draw(equation, rules, x, key))
-        return {"residual": jnp.sum(residual**2)}
+    def residual_loss(
+        self, u: Field, state: Any, residual: AbstractResidual, rules: Sequence[AbstractRule], x: Any, key: Key[Array, ""]
+    ) -> Info:
+        r = residual.left(u, x) + residual.sign * estimate(residual, u, x, draw(residual, rules, x, key))
+        return {"residual": jnp.sum(r**2)}

@@ -11,9 +11,20 @@ from matplotlib.figure import Figure
 
 from fredholm.equation import Equation
 from fredholm.plots.curves import Curve, draw_curve, error_panel, log_scale, seed_curve
-from fredholm.plots.names import axis_names, metric_name, output_names, with_interval
+from fredholm.plots.names import metric_name, output_names, with_interval
 from fredholm.plots.panels import color_bar, heat_map, profile_panel, symmetric_limit
-from fredholm.plots.shown import has_region, has_truth, look, plane, profiles, removed, robust_limits, shared_problem
+from fredholm.plots.shown import (
+    field_lines,
+    has_plane,
+    has_region,
+    has_truth,
+    look,
+    plane,
+    profiles,
+    removed,
+    robust_limits,
+    shared_problem,
+)
 from fredholm.plots.style import colors, finish, house_style, new_figure, plain, step_axis
 from fredholm.solution import Solution
 
@@ -21,18 +32,24 @@ PER_ROW = 5  # methods beside each other
 
 
 def plot_comparison(
-    solutions: Mapping[str, Solution], path: str | os.PathLike[str] | None = None, *, problem: Equation | None = None, output: int = 0
+    solutions: Mapping[str, Solution],
+    path: str | os.PathLike[str] | None = None,
+    *,
+    problem: Equation | None = None,
+    output: int | None = None,
 ) -> Figure:
     """The solutions of one problem by several methods, beside the truth, and their errors over training; written to `path` if given.
 
-    All pictures of one kind have the same scale. `output` is the component that is shown where the solution has several.
+    All pictures of one kind have the same scale. `output` is the component that is shown where the solution has several,
+    that of the problem's view unless given.
     """
     problem = problem or shared_problem(solutions)
     outputs = next(iter(solutions.values())).settings["outputs"]
+    output = (problem.view.output if problem is not None else 0) if output is None else output
     if not 0 <= output < outputs:
         raise ValueError(f"output: got {output}; the solution has {outputs} outputs, expected 0 to {outputs - 1}.")
     with house_style():
-        if problem is not None and has_region(problem) and problem.inputs == 2:
+        if problem is not None and has_region(problem) and has_plane(problem):
             figure = _heat_maps(solutions, problem, output)
         else:
             figure = _lines(solutions, problem, output)
@@ -157,7 +174,7 @@ def _curve_panel(axes: Axes, solutions: Mapping[str, Solution], problem: Equatio
 
 def _heat_maps(solutions: Mapping[str, Solution], problem: Equation, output: int) -> Figure:
     """The truth, large; each method's prediction, and its error below it; the errors over training and at the end."""
-    palette, names = colors(solutions), axis_names(problem, 2)
+    palette = colors(solutions)
     grid = plane(problem)
     shown = {name: look(solution, problem, grid.points) for name, solution in solutions.items()}
     means = {name: item.mean[:, output] for name, item in shown.items()}
@@ -176,20 +193,21 @@ def _heat_maps(solutions: Mapping[str, Solution], problem: Equation, output: int
     image = bad = None
     if truth is not None:
         axes = above.add_subplot(cells[:, :large])
-        image = heat_map(axes, grid, truth, limits, names)
+        image = heat_map(axes, grid, truth, limits, lines=field_lines(problem, None))
         about = removed(problem)
-        axes.set_title(f"exact {symbol}" + (f" ({about})" if about else ""))
+        place = f" at {grid.where}" if grid.where else ""
+        axes.set_title(f"exact {symbol}{place}" + (f" ({about})" if about else ""))
         errors = {name: mean - truth for name, mean in means.items()}
         error_limits = symmetric_limit([grid.image(error).compressed() for error in errors.values()])
     for index, (name, mean) in enumerate(means.items()):
         row, column = kinds * (index // per_row), large + index % per_row
         axes = above.add_subplot(cells[row, column])
-        image = heat_map(axes, grid, mean, limits, names)
+        image = heat_map(axes, grid, mean, limits, lines=field_lines(problem, solutions[name]))
         axes.set_title(plain(name, 22), color=palette[name], fontweight="bold", fontsize=8.5)
         upper.append(axes)
         if truth is not None:
             axes = above.add_subplot(cells[row + 1, column])
-            bad = heat_map(axes, grid, errors[name], error_limits, names, error=True)
+            bad = heat_map(axes, grid, errors[name], error_limits, error=True)
             axes.set_title("error", fontsize=8)
             lower.append(axes)
     for axes in (*upper, *lower):

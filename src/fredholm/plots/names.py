@@ -17,21 +17,21 @@ REMOVED: Mapping[str, str] = {
     "mse_linear_free": "mean and linear part removed",
     "mse_normalized": "standardised",
 }
-LETTERS: Mapping[str, str] = {"Poisson": "U", "Maxwell": "A", "Smoluchowski": "n"}
-IN_TIME = ("Smoluchowski",)  # the last input is the time
 
 
 def axis_names(problem: Equation | None, inputs: int) -> list[str]:
-    """The letters of the inputs: x, or x₀, x₁, …; and t where a problem of ours has time."""
-    timed = type(problem).__name__ in IN_TIME
-    space = inputs - 1 if timed else inputs
-    return (["$x$"] if space == 1 else [f"$x_{{{axis}}}$" for axis in range(space)]) + (["$t$"] if timed else [])
+    """The letters of the inputs: those of the problem's view, else x, or x₀, x₁, …"""
+    return _letters(() if problem is None else problem.view.inputs, "x", inputs)
 
 
 def output_names(problem: Equation | None, outputs: int) -> list[str]:
-    """The letters of the outputs: u, or u₀, u₁, …"""
-    letter = LETTERS.get(type(problem).__name__, "u")
-    return [f"${letter}$"] if outputs == 1 else [f"${letter}_{{{index}}}$" for index in range(outputs)]
+    """The letters of the outputs: those of the problem's view, else u, or u₀, u₁, …"""
+    return _letters(() if problem is None else problem.view.outputs, "u", outputs)
+
+
+def _letters(given: tuple[str, ...], letter: str, count: int) -> list[str]:
+    letters = given or ((letter,) if count == 1 else tuple(f"{letter}_{{{index}}}" for index in range(count)))
+    return [f"${one}$" for one in letters]
 
 
 def metric_name(name: str) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 
-from fredholm.plots.shown import Plane, Profile, Shown, robust_limits
+from fredholm.plots.shown import Lines, Plane, Profile, Shown, robust_limits
 from fredholm.plots.style import ERROR_MAP, OUTSIDE, TRUTH, VALUES_MAP, plain
 
 
@@ -59,8 +59,10 @@ def profile_error_panel(axes: Axes, profile: Profile, shown: Mapping[str, Shown]
     axes.margins(x=0.01)
 
 
-def heat_map(axes: Axes, plane: Plane, values: np.ndarray, limits: tuple[float, float], names: list[str], *, error: bool = False) -> Any:
-    """An image of values at the plane's points, on a given colour scale; errors have a map of their own."""
+def heat_map(
+    axes: Axes, plane: Plane, values: np.ndarray, limits: tuple[float, float], *, error: bool = False, lines: Lines | None = None
+) -> Any:
+    """An image of values at the plane's points, on a given colour scale, with field lines if given; errors have a map of their own."""
     axes.set_facecolor(OUTSIDE)
     axes.grid(False)
     image = axes.imshow(
@@ -73,8 +75,12 @@ def heat_map(axes: Axes, plane: Plane, values: np.ndarray, limits: tuple[float, 
         interpolation="nearest",
         aspect="equal" if 0.4 < np.divide(*np.subtract(plane.extent[1::2], plane.extent[::2])) < 2.5 else "auto",
     )
-    axes.set_xlabel(names[0])
-    axes.set_ylabel(names[1], rotation=0, labelpad=8)
+    if lines is not None:
+        axes.streamplot(*lines, color="white", linewidth=0.45, density=0.9, arrowsize=0.5)
+        axes.set_xlim(plane.extent[:2])
+        axes.set_ylim(plane.extent[2:])
+    axes.set_xlabel(plane.names[0])
+    axes.set_ylabel(plane.names[1], rotation=0, labelpad=8)
     axes.locator_params(nbins=4)
     for spine in axes.spines.values():
         spine.set_visible(False)
@@ -86,12 +92,14 @@ def color_bar(image: ScalarMappable, axes: Axes | list[Axes], values: np.ndarray
     pooled = np.concatenate([np.ravel(array) for array in (values if isinstance(values, list) else [values])])
     pooled = pooled[np.isfinite(pooled)]
     low, high = image.get_clim()
-    slack = 1e-6 * (high - low)  # type: ignore[operator]
-    below, above = bool((pooled < low - slack).any()), bool((pooled > high + slack).any())  # type: ignore[operator]
+    assert low is not None
+    assert high is not None
+    slack = 1e-6 * (high - low)
+    below, above = bool((pooled < low - slack).any()), bool((pooled > high + slack).any())
     extend = {(True, True): "both", (True, False): "min", (False, True): "max", (False, False): "neither"}[below, above]
     first = axes[0] if isinstance(axes, list) else axes
     bar = first.figure.colorbar(image, ax=axes, extend=extend, **{"fraction": 0.05, "pad": 0.02, **options})
-    bar.outline.set_visible(False)  # type: ignore[operator]
+    bar.ax.spines["outline"].set_visible(False)
     bar.ax.tick_params(labelsize=7)
 
 

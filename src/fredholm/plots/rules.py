@@ -2,12 +2,14 @@
 
 import os
 from collections.abc import Mapping
+from typing import Any
 
 import jax
 import numpy as np
 from jaxtyping import Array, Key
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from mpl_toolkits.mplot3d.axes3d import Axes3D
 
 from fredholm.domains import AbstractDomain
 from fredholm.plots.style import PALETTE, finish, house_style, new_figure, plain
@@ -50,13 +52,13 @@ def _draw_nodes(axes: Axes, rule: AbstractRule, domain: AbstractDomain, key: Key
     share = np.abs(weights) / np.sum(np.abs(weights))
     # A mean dot covers the same area whatever the number of nodes; the floor keeps zero weights in sight.
     sizes = np.maximum(3.0, share * 900 * min(1.0, len(weights) / 20))
-    coordinates = [points[:, axis] for axis in range(min(3, domain.dimension))]
+    coordinates: list[Any] = [points[:, axis] for axis in range(min(3, domain.dimension))]
     if domain.dimension == 1:
         coordinates.append(np.zeros(len(points)))
         axes.set_yticks([])
         axes.spines["left"].set_visible(False)
     for chosen, color, face in ((weights >= 0, POSITIVE, POSITIVE), (weights < 0, NEGATIVE, "none")):
-        axes.scatter(*[one[chosen] for one in coordinates], s=sizes[chosen], facecolors=face, edgecolors=color, linewidths=0.9, alpha=0.75)  # type: ignore[arg-type]
+        axes.scatter(*[one[chosen] for one in coordinates], s=sizes[chosen], facecolors=face, edgecolors=color, linewidths=0.9, alpha=0.75)
     _draw_frame(axes, domain)
 
 
@@ -66,8 +68,8 @@ def _draw_frame(axes: Axes, domain: AbstractDomain) -> None:
     if hint.shape[1] > 1:
         axes.scatter(*hint.T, s=1.0, c="#C8C8C8", linewidths=0, zorder=0)
         axes.set_aspect("equal")
-    if hint.shape[1] == 3:
-        axes.set_box_aspect((1, 1, 1), zoom=1.35)  # type: ignore[attr-defined]
+    if isinstance(axes, Axes3D):
+        axes.set_box_aspect((1, 1, 1), zoom=1.35)  # pyright: ignore[reportArgumentType] (the stub says int)
         axes.set_axis_off()  # In space the axes take the room of the points, and their labels run out of the picture.
     axes.locator_params(nbins=3)
     axes.tick_params(labelsize=7)

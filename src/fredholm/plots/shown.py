@@ -11,12 +11,15 @@ from scipy.spatial import ConvexHull
 from fredholm.domains import AbstractDomain, Box, Interval, Product
 from fredholm.equation import Equation
 from fredholm.keys import Keys
+from fredholm.networks import Field
 from fredholm.plots.names import REMOVED, axis_names
 from fredholm.problems.evaluation import RadialGrid
 from fredholm.solution import Solution
+from fredholm.view import View
 
 LINE, SQUARE = 301, 161  # points of a line, and of each side of a heat map
 RADII, DIRECTIONS = 60, 64  # the grid of a radial profile
+LINES = 41  # points of each side of a field that is drawn as lines
 FITTED = 4000  # points at which the removed part is fitted, and that a scatter shows
 FULL = 0.97  # a convex hull that fills this much of its box is the box
 
@@ -50,12 +53,24 @@ class Profile(NamedTuple):
         return values.reshape(*values.shape[:-2], len(self.abscissa), self.width, values.shape[-1])
 
 
+class Lines(NamedTuple):
+    """A vector field on the plane, drawn as field lines: (k,), (k,), and two of (k, k), the second axis slow."""
+
+    first: np.ndarray
+    second: np.ndarray
+    along_first: np.ndarray
+    along_second: np.ndarray
+
+
 class Plane(NamedTuple):
-    """A grid over the domain's bounding box; `inside` says which of its points belong to the domain."""
+    """A grid over the domain's bounding box, or over the plane that the problem's view has; `inside` says which of its points belong to
+    the domain."""
 
     extent: tuple[float, float, float, float]
-    points: np.ndarray  # (SQUARE², 2), the second axis slow
+    points: np.ndarray  # (SQUARE², d), the second axis slow
     inside: np.ndarray  # (SQUARE, SQUARE)
+    names: list[str]  # of the two axes
+    where: str  # the values of the other inputs, in words; empty where there are none
 
     def image(self, values: np.ndarray) -> np.ma.MaskedArray:
         """Values at the points, (n,), as a masked image with the second axis upwards."""
@@ -69,7 +84,7 @@ def has_region(problem: Equation | None) -> bool:
 
 def has_truth(problem: Equation | None) -> bool:
     """True where predictions can be compared with an exact solution."""
-    return has_region(problem) and problem.exact is not None  # type: ignore[union-attr]
+    return problem is not None and problem.evaluation is not None and problem.exact is not None
 
 
 def chosen_seeds(solution: Solution, problem: Equation) -> list[int]:
@@ -145,8 +160,15 @@ def profiles(problem: Equation) -> list[Profile]:
     return lines
 
 
+def has_plane(problem: Equation) -> bool:
+    """True where a heat map shows the solution: with two inputs, or on the plane that the problem's view has."""
+    return problem.inputs == 2 or (problem.inputs > 2 and bool(problem.view.through))
+
+
 def plane(problem: Equation) -> Plane:
-    """The grid of a heat map, for a problem with two inputs."""
+    """The grid of a heat map."""
+    if problem.inputs > 2:
+        return _slice(problem)
     assert problem.evaluation is not None
     drawn = scatter_points(problem)
     low, high = _limits(problem.evaluation, drawn)
@@ -156,8 +178,43 @@ def plane(problem: Equation) -> Plane:
     within = np.all(points @ hull.equations[:, :2].T + hull.equations[:, 2] <= 1e-9, axis=1)
     inside = np.ones(len(points), bool) if hull.volume > FULL * np.prod(high - low) else within
     half = (high - low) / (SQUARE - 1) / 2
-    extent = (low[0] - half[0], high[0] + half[0], low[1] - half[1], high[1] + half[1])
-    return Plane(tuple(map(float, extent)), points, inside.reshape(SQUARE, SQUARE))  # type: ignore[arg-type]
+    left, bottom = (float(edge) for edge in low - half)
+    right, top = (float(edge) for edge in high + half)
+    return Plane((left, right, bottom, top), points, inside.reshape(SQUARE, SQUARE), axis_names(problem, 2), "")
+
+
+def _slice(problem: Equation) -> Plane:
+    """The plane of the problem's view."""
+    view, names = problem.view, axis_names(problem, problem.inputs)
+    (left, bottom), (right, top) = view.low, view.high
+    half = np.array([right - left, top - bottom]) / SQUARE / 2  # centres of cells, so that the picture ends where the view does
+    axes = [np.linspace(low + h, high - h, SQUARE) for low, high, h in zip(view.low, view.high, half, strict=True)]
+    others = [f"{names[axis]} = {view.through[axis]:g}" for axis in range(problem.inputs) if axis not in view.along]
+    inside = np.ones((SQUARE, SQUARE), bool)
+    return Plane((left, right, bottom, top), _on_plane(view, *axes), inside, [names[axis] for axis in view.along], ", ".join(others))
+
+
+def _on_plane(view: View, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """The points of the plane with these coordinates, the second axis slow."""
+    points = np.tile(np.asarray(view.through, float), (len(first) * len(second), 1))
+    points[:, view.along[0]], points[:, view.along[1]] = (axis.ravel() for axis in np.meshgrid(first, second))
+    return points
+
+
+def field_lines(problem: Equation, solution: Solution | None) -> Lines | None:
+    """What the view's `lines` give on its plane, for a solution (the mean over seeds) or, with None, for the truth; None without any."""
+    view, lines = problem.view, problem.view.lines
+    if lines is None or not view.through or (solution is None and problem.exact is None):
+        return None
+    first, second = (np.linspace(low, high, LINES) for low, high in zip(view.low, view.high, strict=True))
+    points = _on_plane(view, first, second)
+    if solution is None:
+        truth = Field(problem.exact, {}, problem.inputs, problem.outputs)
+        vectors = np.asarray(jax.vmap(lambda x: lines(truth, x))(jnp.asarray(points, float)))
+    else:
+        vectors = solution(points, of=lines)
+    along = [vectors[:, axis].reshape(LINES, LINES) for axis in view.along]
+    return Lines(first, second, *along)
 
 
 def shared_problem(solutions: Mapping[str, Solution]) -> Equation | None:

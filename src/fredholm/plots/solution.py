@@ -9,13 +9,16 @@ from matplotlib.figure import Figure
 
 from fredholm.equation import Equation
 from fredholm.plots.curves import error_panel, loss_panel, seed_curve, unknown_panel
-from fredholm.plots.names import axis_names, metric_name, output_names, with_interval
+from fredholm.plots.names import metric_name, output_names, with_interval
 from fredholm.plots.panels import color_bar, heat_map, profile_error_panel, profile_panel, scatter_panel, symmetric_limit
 from fredholm.plots.shown import (
+    Lines,
     Plane,
     Profile,
     Shown,
     chosen_seeds,
+    field_lines,
+    has_plane,
     has_truth,
     look,
     plane,
@@ -33,10 +36,10 @@ MOST_OUTPUTS = 4  # rows of a figure; further outputs are named in its title and
 def plot_solution(solution: Solution, path: str | os.PathLike[str] | None = None, *, problem: Equation | None = None) -> Figure:
     """A picture of a solution, written to `path` if given.
 
-    One input: the mean over seeds with the range over seeds, the truth, the error. Two inputs: heat maps. More: prediction against truth
-    and lines through the domain, or a radial profile. Below, the error, the loss and the learned scalars over training. What the
-    problem's metric cannot see (a constant, a linear part) is removed from prediction and truth, and the title says so. `problem` is
-    for a loaded run that could not rebuild its own.
+    One input: the mean over seeds with the range over seeds, the truth, the error. Two inputs: heat maps. More: prediction against
+    truth, and a heat map on the plane of the problem's view if it has one, else lines through the domain or a radial profile. Below,
+    the error, the loss and the learned scalars over training. What the problem's metric cannot see (a constant, a linear part) is
+    removed from prediction and truth, and the title says so. `problem` is for a loaded run that could not rebuild its own.
     """
     problem = problem or solution.problem
     color = colors([str(solution.settings["label"])]).popitem()[1]
@@ -53,10 +56,16 @@ def plot_solution(solution: Solution, path: str | os.PathLike[str] | None = None
 def _field_rows(solution: Solution, problem: Equation, color: str) -> list[list[Panel]]:
     """A row for each output."""
     names = output_names(problem, problem.outputs)[:MOST_OUTPUTS]
-    if problem.inputs == 2:
+    if has_plane(problem):
         grid = plane(problem)
         shown = look(solution, problem, grid.points)
-        return [_heat_row(grid, shown, output, name, axis_names(problem, 2)) for output, name in enumerate(names)]
+        if problem.inputs == 2:
+            return [_heat_row(grid, shown, output, name) for output, name in enumerate(names)]
+        output = problem.view.output
+        heat = _heat_row(grid, shown, output, names[output], field_lines(problem, None), field_lines(problem, solution))
+        at_points = look(solution, problem, scatter_points(problem)) if has_truth(problem) else None
+        scatters = [partial(_scatter, at_points, name, color, output) for output, name in enumerate(names)] if at_points is not None else []
+        return [heat, scatters] if scatters else [heat]
     lines = [(profile, look(solution, problem, profile.points)) for profile in profiles(problem)]
     seeds = len(chosen_seeds(solution, problem))
     at_points = look(solution, problem, scatter_points(problem)) if problem.inputs > 2 and has_truth(problem) else None
@@ -89,24 +98,27 @@ def _scatter(shown: Shown, name: str, color: str, output: int, axes: Axes) -> No
     axes.set_title("prediction against truth")
 
 
-def _heat_row(grid: Plane, shown: Shown, output: int, name: str, axes_names: list[str]) -> list[Panel]:
+def _heat_row(
+    grid: Plane, shown: Shown, output: int, name: str, true_lines: Lines | None = None, lines: Lines | None = None
+) -> list[Panel]:
     """Truth, prediction and error; without a truth the prediction and the spread over seeds."""
     mean = shown.mean[:, output]
     truth = None if shown.truth is None else shown.truth[:, output]
     limits = robust_limits([grid.image(mean if truth is None else truth)])
 
-    def image(title: str, values: np.ndarray, limits: tuple[float, float], error: bool, axes: Axes) -> None:
-        color_bar(heat_map(axes, grid, values, limits, axes_names, error=error), axes, grid.image(values).compressed())
+    def image(title: str, values: np.ndarray, limits: tuple[float, float], lines: Lines | None, error: bool, axes: Axes) -> None:
+        color_bar(heat_map(axes, grid, values, limits, error=error, lines=lines), axes, grid.image(values).compressed())
         axes.set_title(title)
 
-    row: list[Panel] = [] if truth is None else [partial(image, f"exact {name}", truth, limits, False)]
-    row.append(partial(image, f"predicted {name}, mean over seeds" if len(shown.members) > 1 else f"predicted {name}", mean, limits, False))
+    here = f"{name} at {grid.where}" if grid.where else name
+    row: list[Panel] = [] if truth is None else [partial(image, f"exact {here}", truth, limits, true_lines, False)]
+    row.append(partial(image, f"predicted {here}" + (", mean over seeds" if len(shown.members) > 1 else ""), mean, limits, lines, False))
     if truth is not None:
         error = mean - truth
-        row.append(partial(image, "prediction − exact", error, symmetric_limit([grid.image(error).compressed()]), True))
+        row.append(partial(image, "prediction − exact", error, symmetric_limit([grid.image(error).compressed()]), None, True))
     elif len(shown.members) > 1:
         spread = shown.members[..., output].std(axis=0, ddof=1)
-        row.append(partial(image, "standard deviation over seeds", spread, robust_limits([grid.image(spread)]), False))
+        row.append(partial(image, "standard deviation over seeds", spread, robust_limits([grid.image(spread)]), None, False))
     return row
 
 

@@ -12,6 +12,7 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from fredholm.storage import write_atomically
@@ -66,9 +67,9 @@ def house_style() -> Iterator[None]:
 
 def new_figure(width: float, height: float) -> Figure:
     """An empty figure, in inches; no window and no global state."""
-    figure = Figure(figsize=(width, height), dpi=DPI, layout="constrained")
+    layout = ConstrainedLayoutEngine(w_pad=0.06, h_pad=0.06, wspace=0.03, hspace=0.03)
+    figure = Figure(figsize=(width, height), dpi=DPI, layout=layout)
     FigureCanvasAgg(figure)
-    figure.get_layout_engine().set(w_pad=0.06, h_pad=0.06, wspace=0.03, hspace=0.03)  # type: ignore[union-attr]
     return figure
 
 

@@ -3,7 +3,7 @@
 from fredholm.problems.bellman import Bellman
 from fredholm.problems.coagulation import Collocation, EulerGrid
 from fredholm.problems.coagulation_kernels import AdditiveKernel, ConstantKernel, CutOffKernel, SaturatingKernel
-from fredholm.problems.evaluation import InsideBalls, RadialGrid
+from fredholm.problems.evaluation import InsideBalls, RadialGrid, evaluation_profiles
 from fredholm.problems.fractional import FractionalInterval, FractionalPoisson, InsideBall
 from fredholm.problems.fredholm import FredholmFirstKind, FredholmNonlinear, FredholmSecondKind
 from fredholm.problems.maxwell import InsideDiscs, Maxwell
@@ -43,4 +43,5 @@ __all__ = [
     "Volterra",
     "Volterra2",
     "Wires",
+    "evaluation_profiles",
 ]

@@ -6,9 +6,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from fredholm.checks import positive_integer
-from fredholm.domains import AbstractDomain, Ball, Base, Product
+from fredholm.domains import AbstractDomain, Ball, Base, Box, Law, Normal, Product
 from fredholm.domains.round import random_directions
-from fredholm.metrics import AbstractEvaluation
+from fredholm.metrics import AbstractEvaluation, Evaluation
+
+HIGH_DIMENSION = ("mse", "relative_l2", "mse_mean_free", "mse_normalized")
 
 
 class InsideBalls(AbstractDomain):
@@ -51,7 +53,7 @@ class RadialGrid(AbstractEvaluation):
     directions: int = eqx.field(default=500, converter=lambda n: positive_integer("RadialGrid directions", n))  # s
     draws: int = eqx.field(default=10_000, converter=lambda n: positive_integer("RadialGrid draws", n))  # t
     score: str = "mse_normalized"
-    metrics: tuple[str, ...] = ("mse", "relative_l2", "mse_mean_free", "mse_normalized")
+    metrics: tuple[str, ...] = HIGH_DIMENSION
 
     @eqx.filter_jit
     def points(self, n: int | None = None) -> Float[Array, "n d"]:
@@ -64,3 +66,22 @@ class RadialGrid(AbstractEvaluation):
         radii = jnp.quantile(jnp.linalg.norm(drawn, axis=-1), (jnp.arange(q) + 0.5) / q)
         directions = random_directions(key_directions, s, self.at.dimension)
         return (radii[:, None, None] * directions[None, :, :]).reshape(q * s, self.at.dimension)
+
+
+def evaluation_profiles(volumes: Law, n: int = 10_000) -> dict[str, AbstractEvaluation]:
+    """The evaluation distributions that the paper compares in high dimension, for balls with this law of `center` and `radius`.
+
+    Each is there with n independent points; those that are invariant under rotations also as the paper's grid (Algorithm 2). Score a
+    solution on one of them with `solution.evaluate(problem=Poisson(dim=5, evaluation=profile))`.
+    """
+    center, radius = volumes.parts["center"], volumes.parts["radius"]
+    low = (-1.0,) * center.dimension
+    laws = {
+        "cube": Box(low, (1.0,) * center.dimension),
+        "unit ball": Ball((0.0,) * center.dimension, 1.0),
+        "normal": Normal((0.0,) * center.dimension, 1.0),
+        "training volumes": InsideBalls(center, radius),
+    }
+    independent = {name: Evaluation(at=law, n=n, score="mse_normalized", metrics=HIGH_DIMENSION) for name, law in laws.items()}
+    grids = {f"{name}, grid": RadialGrid(at=law) for name, law in laws.items() if name != "cube"}
+    return {**independent, **grids}

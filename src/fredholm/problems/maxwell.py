@@ -11,10 +11,11 @@ from fredholm.equation import Defaults, Equation, Integral
 from fredholm.methods import DelayedTarget
 from fredholm.metrics import AbstractEvaluation, Evaluation
 from fredholm.networks import MLP, Field
-from fredholm.operators import directional
+from fredholm.operators import curl, directional
 from fredholm.optimizers import Adam
 from fredholm.problems.wires import Wires
 from fredholm.rules import MonteCarlo
+from fredholm.view import View
 
 CORNER = 3**-0.5
 RECTANGLE = ((CORNER, -CORNER, -CORNER), (CORNER, CORNER, CORNER), (-CORNER, CORNER, CORNER), (-CORNER, -CORNER, -CORNER))
@@ -60,6 +61,7 @@ class Maxwell(Equation):
             or Evaluation(at=InsideDiscs(discs), score="mse_mean_free", metrics=("mse", "relative_l2", "mse_mean_free")),
             inputs=3,
             outputs=3,
+            view=View("xyz", ("A_x", "A_y", "A_z"), through=(0.0, 0.0, 0.0), low=(-1.0, -1.0), high=(1.0, 1.0), output=2, lines=curl),
             # The published settings (settings.md, part E).
             defaults=Defaults(
                 DelayedTarget(tau=0.75, regularization=64.0, split=1000.0),

@@ -19,6 +19,7 @@ from fredholm.operators import directional
 from fredholm.optimizers import Adam
 from fredholm.problems.evaluation import InsideBalls, RadialGrid
 from fredholm.rules import MonteCarlo
+from fredholm.view import View
 
 THREE_CHARGES = ((-0.5, -0.5), (0.0, 0.0), (0.5, 0.5))
 
@@ -109,6 +110,7 @@ class Poisson(Equation):
             exact=present.potential,
             evaluation=evaluation or _evaluation(dim, law),
             inputs=dim,
+            view=View(outputs=("U",)),
             defaults=_defaults(dim),
         )
 

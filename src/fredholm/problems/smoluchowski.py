@@ -16,6 +16,7 @@ from fredholm.optimizers import Adam
 from fredholm.problems.coagulation import AbstractReference, Collocation
 from fredholm.problems.coagulation_kernels import Coagulation, Density, Kernel, linear_density
 from fredholm.rules import AbstractRule, MonteCarlo
+from fredholm.view import View
 
 
 class Smoluchowski(Equation):
@@ -55,6 +56,7 @@ class Smoluchowski(Equation):
             f=time_derivative,
             integrals=[Integral(smaller, self.coagulation.gain), Integral(sizes, self.coagulation.loss, loss_rule)],
             conditions=[start],
+            view=_view(self.coagulation.dim),
             exact=None if reference is None else reference.solve(self.coagulation),
             evaluation=evaluation or Evaluation(at=domain, score="mse"),
             # The published settings (settings.md, part F); f has weight 1, so there is no split.
@@ -74,6 +76,12 @@ class Smoluchowski(Equation):
             "loss_rule": self.integrals[1].rule,
             "evaluation": self.evaluation,
         }
+
+
+def _view(dim: int) -> View:
+    """The density at the last time, over two sizes where there are more than one; the third is small, where most is going on."""
+    sizes = ("x",) if dim == 1 else tuple(f"x_{index + 1}" for index in range(dim))
+    return View((*sizes, "t"), ("n",), through={1: (), 2: (0.0, 0.0, 1.0), 3: (0.0, 0.0, 0.05, 1.0)}[dim])
 
 
 def time_derivative(u: Field, point: Float[Array, "p"]) -> Float[Array, ""]:

@@ -123,6 +123,11 @@ class AbstractNodeRule(AbstractRule):
         return f"{super().describe(domain)}; exact to degree {self.degree(domain.bases)} in z on {len(domain.bases)} axes{before}"
 
     def check(self, domain: AbstractDomain) -> None:
+        if domain.samples is not None and self.is_random:
+            raise ValueError(
+                f"{self!r}: two of its draws may take the same sample, and {type(domain).__name__} has only the {domain.samples} that were "
+                "given. Use MonteCarlo(n), whose draws share none, or a rule without randomize, which takes them all."
+            )
         if self.randomize is not None:
             self.randomize.check(self, domain)
         if not domain.is_finite:
@@ -133,7 +138,7 @@ class AbstractNodeRule(AbstractRule):
         nodes, _ = _cached_base_nodes(self, domain.bases)
         logarithm = np.zeros(len(nodes))
         for axis, base in enumerate(domain.bases):
-            if self.axis_measure(base) is base:
+            if self.axis_measure(base) == base:
                 logarithm += base.decay(nodes[:, axis])
         dtype = jnp.result_type(float)
         most = float(np.log(float(jnp.finfo(dtype).max))) - 5
@@ -162,7 +167,7 @@ def to_bases(z: Float[Array, "k b"], bases: tuple[Base, ...], measures: tuple[Ba
     if bases == measures:
         return z
     axes = enumerate(zip(bases, measures, strict=True))
-    return jnp.stack([z[:, axis] if base is measure else base.from_unit(z[:, axis]) for axis, (base, measure) in axes], axis=-1)
+    return jnp.stack([z[:, axis] if base == measure else base.from_unit(z[:, axis]) for axis, (base, measure) in axes], axis=-1)
 
 
 @lru_cache(maxsize=256)

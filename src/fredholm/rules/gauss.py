@@ -41,7 +41,7 @@ class Gauss(AbstractTensorRule):
 
     def check_axes(self, domain: AbstractDomain) -> None:
         for base in domain.bases:
-            if self.n > MAXIMUM_ORDER[base]:
+            if self.n > MAXIMUM_ORDER.get(base, self.n):
                 raise ValueError(
                     f"Gauss n: got {self.n}; expected at most {MAXIMUM_ORDER[base]} on {base.value}, where it is known to be accurate. "
                     "Use fewer nodes, or split the domain."

@@ -21,6 +21,12 @@ class MonteCarlo(AbstractRule):
     def is_random(self) -> bool:
         return True
 
+    def check(self, domain: AbstractDomain) -> None:
+        if domain.samples is not None and self.n > domain.samples:
+            raise ValueError(
+                f"{self!r}: there are only {domain.samples} given sample(s) at each x; use rule=MonteCarlo({domain.samples}) or fewer."
+            )
+
     def nodes(self, domain: AbstractDomain, key: Key[Array, ""]) -> Nodes:
         return domain.draws(key, self.n)
 

@@ -24,7 +24,7 @@ class Shift(AbstractRandomization):
         return points
 
     def check(self, rule: AbstractNodeRule, domain: AbstractDomain) -> None:
-        unbounded = [base.value for base in domain.bases if rule.axis_measure(base) is not Base.UNIT]
+        unbounded = [base.value for base in domain.bases if rule.axis_measure(base) != Base.UNIT]
         if unbounded:
             raise ValueError(
                 f"Shift() moves nodes round the unit interval, and {rule!r} has its nodes on {type(domain).__name__} in {unbounded[0]}. "

@@ -35,7 +35,7 @@ class Smolyak(AbstractNodeRule):
         axes = len(bases)
         if axes == 0:
             raise ValueError(f"{self!r}: got a domain without an axis (a Point); expected one or more. Use MonteCarlo(1) or Even(1).")
-        count = self._count(axes)
+        count = self._count(bases)
         if count > MAXIMUM_NODES:
             raise ValueError(
                 f"{self!r} on {axes} axes needs {count:,} nodes, more than {MAXIMUM_NODES:,}. Lower the level, or use QuasiMonteCarlo(n)."
@@ -53,7 +53,7 @@ class Smolyak(AbstractNodeRule):
 
     def degree(self, bases: tuple[Base, ...]) -> int:
         """The largest total degree whose every monomial fits: axis j needs the first level that is exact to its exponent."""
-        if not all(self.axis_measure(base) is base for base in bases):
+        if not all(self.axis_measure(base) == base for base in bases):
             return 0
         exact = [self.rule.refined(level).axis_degree() for level in range(self.level + 1)]
         needs = [next((level for level, degree in enumerate(exact) if degree >= power), math.inf) for power in range(exact[-1] + 2)]
@@ -66,11 +66,11 @@ class Smolyak(AbstractNodeRule):
         self.rule.refined(self.level).check_axes(domain)
         super().check(domain)
 
-    def _count(self, axes: int) -> int:
+    def _count(self, bases: tuple[Base, ...]) -> int:
         """The nodes before merging, without building them: a convolution of the sizes of the levels."""
-        sizes = [self.rule.refined(level).n for level in range(self.level + 1)]
-        counts = [1, *[0] * self.level]
-        for _ in range(axes):
+        axes, counts = len(bases), [1, *[0] * self.level]
+        for base in bases:
+            sizes = [self.rule.refined(level).size_on(base) for level in range(self.level + 1)]
             counts = [sum(counts[total - level] * sizes[level] for level in range(total + 1)) for total in range(self.level + 1)]
         return sum(counts[max(0, self.level - axes + 1) :])
 

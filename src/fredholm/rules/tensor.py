@@ -1,12 +1,13 @@
 """Rules on one axis, and their tensor products."""
 
+import math
 from abc import abstractmethod
 from functools import lru_cache
 
 import equinox as eqx
 import numpy as np
 
-from fredholm.domains import AbstractDomain, Base
+from fredholm.domains import AbstractDomain, Atoms, Base
 from fredholm.rules.base import MAXIMUM_NODES, AbstractNodeRule
 
 
@@ -27,6 +28,13 @@ class AbstractTensorRule(AbstractNodeRule):
     def refined(self, level: int) -> "AbstractTensorRule":
         """The rule `level` steps finer, on one axis: what a sparse grid is built from."""
 
+    def axis_measure(self, base: Base) -> Base:
+        return base if isinstance(base, Atoms) else Base.UNIT
+
+    def size_on(self, base: Base) -> int:
+        """The number of nodes on one axis: n, or every atom."""
+        return base.count if isinstance(base, Atoms) else self.n
+
     def check_axes(self, domain: AbstractDomain) -> None:
         """Raises `ValueError` where one of the domain's axes cannot have this rule."""
 
@@ -36,13 +44,14 @@ class AbstractTensorRule(AbstractNodeRule):
 
     def degree(self, bases: tuple[Base, ...]) -> int:
         # A midpoint that the inverse distribution function carries to a normal axis is exact for constants only.
-        return self.axis_degree() if all(self.axis_measure(base) is base for base in bases) else 0
+        return self.axis_degree() if all(self.axis_measure(base) == base for base in bases) else 0
 
     def base_nodes(self, bases: tuple[Base, ...]) -> tuple[np.ndarray, np.ndarray]:
-        count = self.n ** len(bases)
+        count = math.prod(map(self.size_on, bases))
         if count > MAXIMUM_NODES:
+            power = "" if any(isinstance(base, Atoms) for base in bases) else f"{self.n}^{len(bases)} = "
             raise ValueError(
-                f"{self!r} on {len(bases)} axes needs {self.n}^{len(bases)} = {count:.4g} nodes, more than {MAXIMUM_NODES:,}. "
+                f"{self!r} on {len(bases)} axes needs {power}{count:.4g} nodes, more than {MAXIMUM_NODES:,}. "
                 "Use fewer, or a rule whose cost does not grow like that: Smolyak(rule, level), QuasiMonteCarlo(n), MonteCarlo(n)."
             )
         return tensor_product([cached_axis_nodes(self, base) for base in bases])
@@ -52,7 +61,7 @@ class AbstractClosedRule(AbstractTensorRule):
     """A rule that uses the end points of the unit interval, so only bounded axes can have it."""
 
     def check_axes(self, domain: AbstractDomain) -> None:
-        unbounded = [base.value for base in domain.bases if base is not Base.UNIT]
+        unbounded = [base.value for base in domain.bases if base != Base.UNIT and not isinstance(base, Atoms)]
         if unbounded:
             raise ValueError(
                 f"{type(self).__name__} has nodes at the end points of the unit interval, and on {type(domain).__name__} "
@@ -73,5 +82,5 @@ def tensor_product(axes: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarra
 
 @lru_cache(maxsize=1024)
 def cached_axis_nodes(rule: AbstractTensorRule, base: Base) -> tuple[np.ndarray, np.ndarray]:
-    """`rule.axis_nodes(base)`, built once."""
-    return rule.axis_nodes(base)
+    """`rule.axis_nodes(base)`, built once; of atoms, all of them."""
+    return base.nodes() if isinstance(base, Atoms) else rule.axis_nodes(base)

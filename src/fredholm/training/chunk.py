@@ -70,9 +70,10 @@ class Program(eqx.Module):
         return TrainState(u, optimizer, method, average, state.alive, failed_at, failed_loss, state.limit), {"loss": loss, **info}
 
     def averaged(self, average: Field, u: Field, step: Int[Array, ""]) -> Field:
-        r"""$\bar\theta_k = \bar\theta_{k-1} + \frac{1 - a}{1 - a^{k}}\,(\theta_k - \bar\theta_{k-1})$ after step k = 1, 2, ...: the mean of
-        all parameters so far, with weights that fall by a for each step back. The first network, which knows nothing yet, has no weight."""
-        share = (1 - self.average) / -jnp.expm1((step + 1) * jnp.log(self.average))
+        r"""$\bar\theta_k = \bar\theta_{k-1} + s_k\,(\theta_k - \bar\theta_{k-1})$ with $s_k = \max\big(1 - a, \frac{50}{k + 49}\big)$ after
+        step k: a mean over the last $1/(1 - a)$ steps, or over about the last fiftieth of fewer, so that the first networks, which know
+        nothing yet, are soon forgotten; and nothing depends on how many steps are still to come."""
+        share = jnp.maximum(1 - self.average, 50 / (step + 50))
         return jax.tree.map(lambda old, new: old + share * (new - old) if eqx.is_inexact_array(new) else new, average, u)
 
 

@@ -14,6 +14,7 @@ from fredholm.status import SeedStatus, Status
 from fredholm.storage import flatten, unflatten
 from fredholm.training.chunk import Program, TrainState, compile_chunk, initial_states, zero_sums
 from fredholm.training.devices import place, seed_mesh
+from fredholm.training.interrupt import deferred_interrupt
 from fredholm.training.measure import compile_measure
 from fredholm.training.setup import Setup
 
@@ -59,7 +60,7 @@ class Training:
     @property
     def compilations(self) -> int:
         """How often the chunk was compiled; one, unless something is wrong."""
-        return self._chunk._cache_size()  # type: ignore[attr-defined]
+        return self._chunk._cache_size()  # type: ignore[attr-defined]  # JAX has no public way to ask.
 
     def advance(self, stop: int) -> None:
         """Runs up to `stop`, or for about half a second if that is less; records when a record is due."""
@@ -137,7 +138,7 @@ def run(
     """Trains to the last step, the end of the time budget, the stopping rule or Ctrl-C, whichever comes first."""
     setup, begin = training.setup, time.perf_counter()
     last_saved, last_saved_at = training.step, time.perf_counter()
-    try:
+    with deferred_interrupt() as interrupted:
         while training.step < setup.steps:
             if time.perf_counter() - begin >= seconds:
                 return Status.OUT_OF_TIME
@@ -145,6 +146,8 @@ def run(
             records = len(training.records)
             training.advance(min(setup.steps, target))
             progress(training)
+            if interrupted():
+                return Status.INTERRUPTED
             due = time.perf_counter() - last_saved_at > CHECKPOINT_SECONDS if checkpoint_every is None else training.step >= target
             if checkpoint is not None and due and training.step > last_saved:
                 checkpoint(Status.INTERRUPTED)
@@ -154,8 +157,6 @@ def run(
                     return Status.FINISHED
                 if setup.stop is not None and setup.stop(training.history()):
                     return Status.STOPPED
-    except KeyboardInterrupt:
-        return Status.INTERRUPTED
     return Status.FINISHED
 
 

@@ -1,6 +1,6 @@
 """What is recorded beside the loss: variances of the integrals, drift, error to the truth."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -9,12 +9,13 @@ import jax.numpy as jnp
 from jax.sharding import Mesh
 from jaxtyping import Array, Float, Int, Key
 
-from fredholm.equation import Equation, Integral, as_vector
+from fredholm.equation import Equation
 from fredholm.keys import Keys
 from fredholm.methods import DelayedTarget
-from fredholm.methods.base import draw, weighted_integrand
+from fredholm.methods.base import draw, residuals, weighted_integrand
 from fredholm.metrics import METRICS
 from fredholm.networks import Field
+from fredholm.residual import AbstractResidual, Integral, as_vector
 from fredholm.rules import AbstractRule, MonteCarlo
 from fredholm.training.chunk import Program
 from fredholm.training.devices import EVERYWHERE, SEEDS, over_seeds
@@ -24,40 +25,67 @@ REPLICATES = 4  # draws of a randomised rule at each of a quarter of the volumes
 SCORED = 5000  # points at which the error is looked at during training
 
 
-def integration_variances(equation: Equation, u: Field, key: Key[Array, ""]) -> list[Float[Array, ""]]:
-    r"""$\mathbb{E}_x \operatorname{Var}[\omega g]$ of each integral, from nodes of their own: one node has no variance."""
+def integration_variances(residual: AbstractResidual, u: Field, key: Key[Array, ""]) -> list[Float[Array, ""]] | None:
+    r"""$\mathbb{E}_x \operatorname{Var}[\omega g]$ of each integral, from nodes of their own: one node has no variance. None where
+    a measure has a single given sample, which tells nothing of it."""
 
-    def at_one_point(key: Key[Array, ""]) -> list[Float[Array, ""]]:
-        x = equation.domain.sample(key)
+    def at_one_point(key: Key[Array, ""]) -> list[Float[Array, ""]] | None:
+        x = residual.law.sample(key)
+        given = [integral.measure(x).samples for integral in residual.integrals]
+        if 1 in given:
+            return None
+        rules = [MonteCarlo(min(NODES, samples or NODES)) for samples in given]
         return [
-            jnp.sum(jnp.var(NODES * weighted_integrand(integral, u, x, nodes), axis=0, ddof=1))
-            for integral, nodes in zip(
-                equation.integrals, draw(equation, [MonteCarlo(NODES)] * len(equation.integrals), x, key), strict=True
-            )
+            jnp.sum(jnp.var(rule.n * weighted_integrand(integral, u, x, nodes), axis=0, ddof=1))
+            for integral, rule, nodes in zip(residual.integrals, rules, draw(residual, rules, x, key), strict=True)
         ]
 
-    return [jnp.mean(values) for values in jax.vmap(at_one_point)(jax.random.split(key, POINTS))]
+    values = jax.vmap(at_one_point)(jax.random.split(key, POINTS))
+    return None if values is None else [jnp.mean(value) for value in values]
 
 
 def excess_variance(
-    equation: Equation, rules: tuple[AbstractRule, ...], u: Field, integration: list[Float[Array, ""]], key: Key[Array, ""]
+    residual: AbstractResidual, rules: Sequence[AbstractRule], u: Field, integration: list[Float[Array, ""]], key: Key[Array, ""]
 ) -> Float[Array, ""]:
     """The variance of the rules' estimate, by which the standard loss is biased: Var/N for independent nodes, 0 for fixed ones, and for
     randomised rules what replicates show."""
     total = jnp.zeros(())
-    for index, (integral, rule, variance) in enumerate(zip(equation.integrals, rules, integration, strict=True)):
+    for index, (integral, rule, variance) in enumerate(zip(residual.integrals, rules, integration, strict=True)):
         if isinstance(rule, MonteCarlo):
             total = total + variance / rule.n
         elif rule.is_random:
 
             def at_one_point(key: Key[Array, ""], integral: Integral = integral, rule: AbstractRule = rule) -> Float[Array, ""]:
-                x = equation.domain.sample(key)
+                x = residual.law.sample(key)
                 draws = jax.vmap(lambda k: jnp.sum(weighted_integrand(integral, u, x, rule.nodes(integral.measure(x), k)), axis=0))
                 return jnp.sum(jnp.var(draws(jax.random.split(key, REPLICATES)), axis=0, ddof=1))
 
             keys = jax.random.split(jax.random.fold_in(key, index), POINTS // 4)
             total = total + jnp.mean(jax.vmap(at_one_point)(keys))
     return total
+
+
+def variances(program: Program, equation: Equation, u: Field, target: Field, key: Key[Array, ""]) -> dict[str, Array]:
+    """What the integrals of the equation, and with their weights those of its conditions, add to the noise of the loss."""
+    recorded: dict[str, Array] = {}
+
+    def add(name: str, value: Array) -> None:
+        recorded[name] = recorded.get(name, jnp.zeros(())) + value
+
+    for index, (residual, rules) in enumerate(residuals(equation, program.rules)):
+        own_key = jax.random.fold_in(key, index) if index else key
+        weight = residual.weight if index else 1.0
+        integration = integration_variances(residual, u, own_key) if residual.integrals else None
+        if integration is None:
+            continue
+        add("integration_variance", weight * sum(integration, jnp.zeros(())))
+        add("excess_variance", weight * excess_variance(residual, rules, u, integration, own_key))
+        if isinstance(program.method, DelayedTarget) and not index:
+            of_target = integration_variances(residual, target, own_key)
+            assert of_target is not None
+            noise = excess_variance(residual, rules, target, of_target, own_key)
+            add("target_variance", (1 - program.method.share(equation)) ** 2 * noise)
+    return recorded
 
 
 def drift(equation: Equation, u: Field, target: Field, points: Float[Array, "n d"]) -> Float[Array, ""]:
@@ -74,15 +102,7 @@ def compile_measure(program: Program, static: Any, equation: Equation, mesh: Mes
     def one_seed(arrays: Any, equation_arrays: Any, keys: Keys, step: Int[Array, ""]) -> dict[str, Array]:
         equation, state = eqx.combine(equation_arrays, equation_static), eqx.combine(arrays, static)
         target = method.target(state.u, state.method)
-        recorded: dict[str, Array] = {}
-        if equation.integrals:
-            key = jax.random.fold_in(keys.measure, step)
-            integration = integration_variances(equation, state.u, key)
-            recorded["integration_variance"] = sum(integration, jnp.zeros(()))
-            recorded["excess_variance"] = excess_variance(equation, program.rules, state.u, integration, key)
-            if isinstance(method, DelayedTarget):
-                of_target = excess_variance(equation, program.rules, target, integration_variances(equation, target, key), key)
-                recorded["target_variance"] = (1 - method.share(equation)) ** 2 * of_target
+        recorded = variances(program, equation, state.u, target, jax.random.fold_in(keys.measure, step))
         if points is not None:
             recorded["drift"] = drift(equation, state.u, target, points[:500])
         if points is not None and evaluation is not None and equation.exact is not None:

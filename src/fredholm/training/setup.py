@@ -10,7 +10,7 @@ import optax
 from fredholm.checks import positive_integer, real
 from fredholm.equation import Equation
 from fredholm.methods import AbstractMethod, DelayedTarget
-from fredholm.networks import MLP, AbstractNetwork, Given
+from fredholm.networks import MLP, AbstractNetwork, as_recipe
 from fredholm.optimizers import AbstractOptimizer, Adam, Cosine, Transformation
 from fredholm.recipes import encode
 from fredholm.rules import AbstractRule, MonteCarlo
@@ -23,7 +23,7 @@ GENERAL_RULE = MonteCarlo(8)
 GENERAL_NETWORK = MLP(64, 3, "tanh")
 GENERAL_OPTIMIZER = Adam(1e-3, Cosine())
 GENERAL_STEPS, GENERAL_BATCH = 10_000, 200
-LONGEST_AVERAGE = 0.999  # over about the last 1000 steps; in a run of less than 50 000, the last fiftieth
+GENERAL_AVERAGE = 0.999  # over the last 1000 steps, or the last fiftieth of fewer than 50 000
 RECORDS = 100  # records in a run, unless the caller says how often
 
 
@@ -45,8 +45,8 @@ class Setup(eqx.Module):
 
     @property
     def rules(self) -> tuple[AbstractRule, ...]:
-        """The rule of each integral."""
-        return tuple(integral.rule or self.rule for integral in self.problem.integrals)
+        """The rule of each integral, of the equation and of its conditions."""
+        return self.problem.rules(self.rule)
 
     def describe(self) -> dict[str, Any]:
         """The settings as JSON."""
@@ -88,7 +88,7 @@ def prepare(
         problem,
         chosen_method,
         chosen_rule,
-        _network(network if network is not None else defaults.network or GENERAL_NETWORK),
+        as_recipe(network if network is not None else defaults.network or GENERAL_NETWORK),
         _optimizer(optimizer if optimizer is not None else defaults.optimizer or GENERAL_OPTIMIZER),
         steps,
         batch,
@@ -96,20 +96,12 @@ def prepare(
         positive_integer("record_every", record_every) if record_every is not None else max(1, steps // RECORDS),
         precision,
         stop,
-        _average(average if average is not None else defaults.average, steps),
+        _average(average if average is not None else defaults.average),
     )
     with jax.enable_x64(precision == "float64"):
         check_equation(problem, setup.rules, setup.network)
         chosen_method.check(problem, setup.rules)
     return setup
-
-
-def _network(network: Any) -> AbstractNetwork:
-    if isinstance(network, AbstractNetwork):
-        return network
-    if callable(network):
-        return Given(network)
-    raise ValueError(f"network: got {network!r}; expected a recipe such as fr.MLP(64, 3), an Equinox module, or a function key -> module.")
 
 
 def _optimizer(optimizer: Any) -> AbstractOptimizer:
@@ -131,9 +123,9 @@ def _seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
     return chosen
 
 
-def _average(average: float | None, steps: int) -> float:
+def _average(average: float | None) -> float:
     if average is None:
-        return min(LONGEST_AVERAGE, max(0.0, 1 - 50 / steps))
+        return GENERAL_AVERAGE
     try:
         return real("average", average, low=0.0, below=1.0)
     except ValueError as error:

@@ -1,0 +1,174 @@
+"""Sums and jumps: measures made of atoms, and the intensity of a jump process."""
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Key
+
+from fredholm.checks import is_concrete, positive_integer
+from fredholm.domains.base import AbstractDomain, Atoms, Base
+from fredholm.domains.distributions import positive
+
+TAIL = 1e-9  # the probability of a Poisson count that is cut off, unless `most` is given
+
+
+class Discrete(AbstractDomain):
+    r"""$\sum_i w_i\,g(t_i)$: a sum over given points as an integral, of mass $\sum_i w_i$.
+
+    Rules on one axis (`Even`, `Gauss`, ...) take every point, whatever their n: the sum is exact. Random rules draw points in proportion to
+    their weights, where those are known numbers, else evenly, with weights that make up for it.
+    """
+
+    points: Any  # t_i, of shape (n, d); they may depend on x
+    weights: Any  # w_i >= 0: known numbers, or an array of shape (n,) that depends on x
+
+    def __init__(self, points: Any, weights: Any = None):
+        self.points = rows("Discrete points", points)
+        n = len(self.points)
+        self.weights = (1.0,) * n if weights is None else _weights(weights, n)
+
+    @property
+    def dimension(self) -> int:
+        return self.points.shape[1]
+
+    @property
+    def bases(self) -> tuple[Base, ...]:
+        return (Atoms.of(len(self.points), _shares(self.weights)),)
+
+    @property
+    def mass(self) -> Float[Array, ""] | float:
+        return math.fsum(self.weights) if isinstance(self.weights, tuple) else jnp.sum(self.weights)
+
+    def map(self, z: Float[Array, "1"]) -> tuple[Float[Array, "d"], Float[Array, ""]]:
+        atom = z[0].astype(int)
+        weight = jnp.asarray(self.mass, float) if isinstance(self.weights, tuple) else len(self.points) * self.weights[atom]
+        return jnp.asarray(self.points, float)[atom], weight
+
+
+class PoissonCounts(AbstractDomain):
+    r"""The number of jumps in a unit of time, $P(t = k) = e^{-\lambda} \lambda^k / k!$ for $k = 0, 1, \ldots$, of mass 1.
+
+    The counts end at `most`, beyond which the probability is below 1e-9 unless it is given, and what is left is normalised. As with
+    `Discrete`, rules on one axis take every count.
+    """
+
+    rate: Any  # lambda > 0; it may depend on x if `most` is given
+    most: int  # the largest count
+
+    def __init__(self, rate: Any, most: int | None = None):
+        self.rate = positive("PoissonCounts rate", rate, "the mean number of jumps")
+        if most is None and not is_concrete(rate):
+            raise ValueError("PoissonCounts: the rate depends on x, so give the largest count, PoissonCounts(rate, most=20).")
+        if is_concrete(rate):
+            self.rate = float(rate)
+        self.most = _largest_count(self.rate) if most is None else positive_integer("PoissonCounts most", most)
+
+    @property
+    def dimension(self) -> int:
+        return 1
+
+    @property
+    def bases(self) -> tuple[Base, ...]:
+        known = tuple(map(float, np.asarray(_poisson(np, self.rate, self.most)))) if isinstance(self.rate, float) else None
+        return (Atoms.of(self.most + 1, known),)
+
+    @property
+    def mass(self) -> float:
+        return 1.0
+
+    def map(self, z: Float[Array, "1"]) -> tuple[Float[Array, "1"], Float[Array, ""]]:
+        if isinstance(self.rate, float):
+            return z, jnp.ones(())
+        return z, (self.most + 1) * _poisson(jnp, self.rate, self.most)[z[0].astype(int)]
+
+
+class Jumps(AbstractDomain):
+    r"""The jumps of a compound Poisson process: $\int g\,d\nu = \lambda\,\mathbb{E}[g(t)]$ with jumps t of a law, at the rate λ.
+
+    In the generator of a jump-diffusion, `Integral(over=Jumps(0.5, Normal((0.0,), 0.2)), g=lambda u, x, t: u(x + t) - u(x))`.
+    """
+
+    rate: Any  # lambda > 0, jumps in a unit of time; it may depend on x
+    size: AbstractDomain  # the law of a jump, a distribution
+
+    def __init__(self, rate: Any, size: AbstractDomain):
+        self.rate, self.size = positive("Jumps rate", rate, "jumps in a unit of time"), size
+        if not isinstance(size, AbstractDomain) or not size.is_finite:
+            raise ValueError(f"Jumps size: got {size!r}; expected the law of a jump, for instance Normal((0.0,), 0.2).")
+
+    @property
+    def dimension(self) -> int:
+        return self.size.dimension
+
+    @property
+    def bases(self) -> tuple[Base, ...]:
+        return self.size.bases
+
+    @property
+    def mass(self) -> Float[Array, ""]:
+        return jnp.asarray(self.rate)
+
+    def map(self, z: Float[Array, "k"]) -> tuple[Any, Float[Array, ""]]:
+        point, weight = self.size.map(z)
+        return point, weight * self.rate / self.size.mass
+
+    def sample(self, key: Key[Array, ""]) -> Any:
+        return self.size.sample(key)
+
+    def density(self, point: Any) -> Float[Array, ""]:
+        return self.size.density(point) * self.rate / self.size.mass
+
+
+def rows(name: str, value: Any) -> Any:
+    """Points as an array of shape (n, d): (n,) are n numbers, n points of the line."""
+    array = value if isinstance(value, jax.Array) else np.asarray(value, float)
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != 2 or 0 in array.shape:
+        raise ValueError(f"{name}: got shape {array.shape}; expected (n, d), one point in each row, or (n,) for points of the line.")
+    if is_concrete(array) and not np.all(np.isfinite(np.asarray(array))):
+        raise ValueError(f"{name}: got a number that is not finite.")
+    return array
+
+
+def _weights(weights: Any, n: int) -> Any:
+    weights = weights if isinstance(weights, jax.Array) else np.asarray(weights, float)
+    if weights.shape != (n,):
+        raise ValueError(f"Discrete weights: got shape {weights.shape}; expected ({n},), one for each point.")
+    if not is_concrete(weights):
+        return weights
+    known = tuple(map(float, np.asarray(weights)))
+    if min(known) < 0 or not 0 < math.fsum(known) < math.inf:
+        raise ValueError(f"Discrete weights: got {known}; expected numbers of at least 0, not all 0. A sign belongs into g.")
+    return known
+
+
+def _shares(weights: Any) -> tuple[float, ...] | None:
+    if not isinstance(weights, tuple) or len(set(weights)) == 1:
+        return None
+    total = math.fsum(weights)
+    return tuple(weight / total for weight in weights)
+
+
+def _poisson(numpy: Any, rate: Any, most: int) -> Any:
+    """The probabilities of 0, ..., most, normalised."""
+    logarithm = numpy.arange(most + 1) * numpy.log(rate) - np.asarray([math.lgamma(k + 1) for k in range(most + 1)])
+    unnormalised = numpy.exp(logarithm - numpy.max(logarithm))
+    return unnormalised / numpy.sum(unnormalised)
+
+
+def _largest_count(rate: float) -> int:
+    """The first count beyond which less than `TAIL` is left."""
+    probability, cumulative, count = math.exp(-rate), math.exp(-rate), 0
+    if probability == 0.0:
+        raise ValueError(f"PoissonCounts rate: got {rate:g}; expected less than 700. Use Normal((rate,), sqrt(rate)), which it is by then.")
+    while 1 - cumulative > TAIL:
+        count += 1
+        probability *= rate / count
+        cumulative += probability
+        if count > 2000:
+            break
+    return max(1, count)

@@ -1,0 +1,92 @@
+"""Data as a domain: rows of a data set, and measures that are known by given samples only."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Key
+
+from fredholm.checks import is_concrete
+from fredholm.domains.base import AbstractDomain, Atoms, Base, Nodes
+from fredholm.domains.combined import Record
+from fredholm.domains.discrete import rows
+
+
+class Offline(AbstractDomain):
+    """The rows of a data set, drawn at random: `Offline(point=states, next=following)` gives x.point and x.next.
+
+    For equations whose points cannot be chosen: x is one row of the given arrays. `point`, of shape (n, d), is where the network is looked
+    at; the others have n rows of any shape. `Integral(over=lambda x: Given(x.next), ...)` then integrates over what was seen after x.
+    """
+
+    columns: dict[str, Any]  # arrays with n rows each, by name; `point` among them
+
+    def __init__(self, **columns: Any):
+        if "point" not in columns:
+            raise ValueError(f"Offline: got {sorted(columns)}; expected point=, an array of shape (n, d) of the points x, among them.")
+        kept = {name: value if isinstance(value, jax.Array) else np.asarray(value, float) for name, value in columns.items()}
+        kept["point"] = rows("Offline point", kept["point"])
+        n = len(kept["point"])
+        for name, column in kept.items():
+            if column.ndim == 0 or len(column) != n:
+                raise ValueError(f"Offline {name}: got shape {column.shape}; expected {n} rows, as many as point has.")
+            if is_concrete(column) and not np.all(np.isfinite(np.asarray(column))):
+                raise ValueError(f"Offline {name}: got a number that is not finite.")
+        self.columns = kept
+
+    @property
+    def dimension(self) -> int:
+        return self.columns["point"].shape[1]
+
+    @property
+    def bases(self) -> tuple[Base, ...]:
+        return (Atoms.of(len(self.columns["point"])),)
+
+    @property
+    def mass(self) -> float:
+        return 1.0
+
+    def map(self, z: Float[Array, "1"]) -> tuple[Record, Float[Array, ""]]:
+        row = z[0].astype(int)
+        return Record(**{name: jnp.asarray(column, float)[row] for name, column in self.columns.items()}), jnp.ones(())
+
+
+class Given(AbstractDomain):
+    r"""A distribution of which only k independent samples are known: $\int g\,d\mu \approx \frac1k\sum_i g(t_i)$.
+
+    `MonteCarlo(n)` takes n different ones of them, so that two parts of one draw are independent; rules without randomness take all.
+    Every estimate has the noise of the samples: the standard loss is biased by it, double sampling needs at least two samples at
+    each x, delayed targets with f need one.
+    """
+
+    points: Any  # the samples, of shape (k, d); (d,) is one sample
+
+    def __init__(self, points: Any):
+        points = points if isinstance(points, jax.Array) else np.asarray(points, float)
+        self.points = rows("Given points", points[None] if points.ndim == 1 else points)
+
+    @property
+    def dimension(self) -> int:
+        return self.points.shape[1]
+
+    @property
+    def bases(self) -> tuple[Base, ...]:
+        return (Atoms.of(len(self.points)),)
+
+    @property
+    def mass(self) -> float:
+        return 1.0
+
+    @property
+    def samples(self) -> int:
+        return len(self.points)
+
+    def map(self, z: Float[Array, "1"]) -> tuple[Float[Array, "d"], Float[Array, ""]]:
+        return jnp.asarray(self.points, float)[z[0].astype(int)], jnp.ones(())
+
+    def draws(self, key: Key[Array, ""], n: int) -> Nodes:
+        if n > self.samples:
+            raise ValueError(f"Given: asked for {n} independent samples where only {self.samples} are given at each x.")
+        chosen = jax.random.permutation(key, self.samples)[:n]
+        return Nodes(jnp.asarray(self.points, float)[chosen], jnp.full((n,), 1 / n))

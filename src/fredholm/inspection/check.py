@@ -1,0 +1,136 @@
+"""`check`: an equation is tried before it is trained, and what is wrong or suspicious is said."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Literal, NamedTuple
+
+import jax
+
+from fredholm.equation import Equation
+from fredholm.inspection.exact import exact_residuals
+from fredholm.inspection.tails import heavy_tails
+from fredholm.inspection.uniqueness import Undetermined, undetermined
+from fredholm.metrics import BLIND_TO
+from fredholm.networks import MLP, Constrained, as_recipe
+from fredholm.rules import AbstractRule, MonteCarlo
+from fredholm.validation import check_equation, fresh_field, pick, sample_points
+
+
+class Finding(NamedTuple):
+    """One thing that `check` found."""
+
+    level: Literal["ok", "note", "warning", "error"]
+    about: str  # "shapes", "exact solution", "variance", "uniqueness"
+    text: str
+
+
+class Check:
+    """What `check` found: `findings`, and `ok` where none of them is an error or a warning. It prints itself."""
+
+    def __init__(self, name: str, findings: list[Finding]):
+        self.name, self.findings = name, tuple(findings)
+
+    @property
+    def ok(self) -> bool:
+        """True where nothing is wrong or suspicious."""
+        return not any(finding.level in ("warning", "error") for finding in self.findings)
+
+    def __repr__(self) -> str:
+        verdict = "nothing suspicious" if self.ok else "see below"
+        lines = [f"{'check':<10}{self.name}: {verdict}"]
+        lines += [f"{finding.level:<10}{finding.about}: {finding.text}" for finding in self.findings]
+        return "\n".join(lines)
+
+
+def check(problem: Equation, *, rule: AbstractRule | None = None, network: Any = None) -> Check:
+    """Tries an equation on random points, without training, and says what is wrong or suspicious.
+
+    It looks at shapes and numbers; at the residual of the exact solution, if there is one, with integrals that have converged; at the
+    variance of a random node of each integral; and for functions that can be added to u without anything noticing.
+
+    Args:
+        problem: the equation.
+        rule: the rule that you will solve it with, if its nodes should be tried too.
+        network: the network that you will solve it with.
+    """
+    if not isinstance(problem, Equation):
+        raise ValueError(f"check: got {problem!r}; expected an Equation, for instance fr.problems.Volterra().")
+    chosen = rule or problem.defaults.rule or MonteCarlo(1)
+    recipe = as_recipe(network if network is not None else problem.defaults.network or MLP(16, 2, "tanh"))
+    try:
+        check_equation(problem, problem.rules(chosen), recipe)
+    except ValueError as error:
+        return Check(type(problem).__name__, [Finding("error", "shapes and numbers", str(error))])
+    form = recipe.form if isinstance(recipe, Constrained) else None
+    parts: list[Callable[[Equation], list[Finding]]] = [_sizes, _exact, _variance, partial(_uniqueness, form=form)]
+    findings = [found for part in parts for found in _guarded(part, problem)]
+    return Check(type(problem).__name__, findings)
+
+
+def describe_undetermined(found: Undetermined) -> str:
+    """The warning of `solve` and of `check`."""
+    return (
+        f"the solution is not unique: {found}. Add a Condition (a value, a slope, Periodic, Data or an IntegralCondition). If it is meant "
+        "so, say it by the score: Equation(evaluation=fr.Evaluation(at=..., score='mse_mean_free'))."
+    )
+
+
+def is_meant(problem: Equation) -> str | None:
+    """What the problem says itself that it cannot see: its score leaves it out."""
+    return None if problem.evaluation is None else BLIND_TO.get(problem.evaluation.score)
+
+
+def _guarded(part: Callable[[Equation], list[Finding]], problem: Equation) -> list[Finding]:
+    """A part that cannot be computed is a finding, and not the end of the check."""
+    try:
+        return part(problem)
+    except ValueError as error:
+        return [Finding("note", "not looked at", f"it could not be looked at: {str(error).splitlines()[0]}")]
+
+
+def _sizes(problem: Equation) -> list[Finding]:
+    u = fresh_field(problem, MLP(4, 1))
+    x = pick(sample_points(problem, 1), 0)
+    e = jax.eval_shape(lambda x: problem.left(u, x), x).shape[0]
+    found = [Finding("ok", "shapes and numbers", f"finite at random points; {e} equation(s) for {problem.outputs} unknown function(s)")]
+    if e > problem.outputs:
+        text = f"{e} equations for {problem.outputs} unknown function(s). If it is not meant, f returns a point where a number is wanted: "
+        found.append(Finding("warning", "shapes", text + "x has shape (d,), so write x[0], not x."))
+    return found
+
+
+def _exact(problem: Equation) -> list[Finding]:
+    if problem.exact is None:
+        return []
+    if problem.unknowns:
+        return [Finding("note", "exact solution", "not tried, since the true values of the unknowns are not known")]
+    return [
+        Finding("warning", "exact solution", f"it does not satisfy {found}, at {found.wrong:.0%} of the points")
+        if found.is_wrong
+        else Finding("ok", "exact solution", str(found))
+        for found in exact_residuals(problem)
+    ]
+
+
+def _variance(problem: Equation) -> list[Finding]:
+    if not any(residual.integrals for residual in (problem, *problem.conditions)):
+        return []
+    return [
+        Finding(
+            "warning",
+            "variance",
+            f"{found.where}: a random node has infinite variance (tail index {found.index:.1f}, finite above 2), so no number of them "
+            "settles. Put the singularity into the measure (PowerLaw), transform it away, or use fit_importance(...).",
+        )
+        for found in heavy_tails(problem)
+    ] or [Finding("ok", "variance", "random nodes have a finite variance")]
+
+
+def _uniqueness(problem: Equation, form: Callable[..., Any] | None) -> list[Finding]:
+    found = undetermined(problem, form)
+    if found is None:
+        return [Finding("ok", "uniqueness", "the equation and its conditions notice every test function")]
+    meant = is_meant(problem)
+    if meant is not None:
+        return [Finding("note", "uniqueness", f"not unique, and the score {problem.evaluation.score} leaves out {meant}: {found}")]  # type: ignore[union-attr]
+    return [Finding("warning", "uniqueness", describe_undetermined(found))]

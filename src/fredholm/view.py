@@ -1,0 +1,45 @@
+"""How a solution is shown: the letters of its axes, and the plane of its heat map."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import equinox as eqx
+
+
+class View(eqx.Module):
+    """What pictures of a solution show. With one input it is drawn as a curve and with two as a heat map, whatever the view says; with
+    more, as a heat map on a plane where the view has one, and else along lines.
+
+    `View(inputs=("x", "t"), outputs=("n",))` names the axes. `View(through=(0.0, 0.0, 0.5), low=(-1, -1), high=(1, 1))` is the plane
+    of the first two inputs at the third's 0.5.
+    """
+
+    inputs: tuple[str, ...]  # the letters of the inputs; x, or x₀, x₁, … where there are none
+    outputs: tuple[str, ...]  # the letters of the outputs; u, or u₀, u₁, … where there are none
+    through: tuple[float, ...]  # a point of the plane; none: no plane
+    low: tuple[float, ...]  # the lower left corner of what is shown of the plane
+    high: tuple[float, ...]  # the upper right one
+    along: tuple[int, int]  # the two inputs that vary on the plane
+    output: int  # the output on the plane
+    lines: Callable[..., Any] | None  # lines(u, x): a vector whose components along the plane are drawn as field lines, or None
+
+    def __init__(
+        self,
+        inputs: Sequence[str] = (),
+        outputs: Sequence[str] = (),
+        *,
+        through: Sequence[float] = (),
+        low: Sequence[float] = (0.0, 0.0),
+        high: Sequence[float] = (1.0, 1.0),
+        along: Sequence[int] = (0, 1),
+        output: int = 0,
+        lines: Callable[..., Any] | None = None,
+    ):
+        self.inputs, self.outputs = tuple(inputs), tuple(outputs)
+        self.through, self.low, self.high = (tuple(float(value) for value in point) for point in (through, low, high))
+        if len(self.low) != 2 or len(self.high) != 2 or not all(a < b for a, b in zip(self.low, self.high, strict=True)):
+            raise ValueError(f"View low, high: got {low!r} and {high!r}; expected two corners of a rectangle, low < high in both axes.")
+        first, second = along
+        if first == second or (self.through and not all(0 <= axis < len(self.through) for axis in (first, second))):
+            raise ValueError(f"View along: got {along!r}; expected two different inputs, counted from 0.")
+        self.along, self.output, self.lines = (int(first), int(second)), int(output), lines

@@ -1,0 +1,142 @@
+"""`check` says what is wrong, and says nothing where nothing is."""
+
+import math
+import sys
+import warnings
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import fredholm as fr
+from fredholm.inspection.tails import SAMPLES, tail_index
+from fredholm.inspection.uniqueness import undetermined
+
+UNIT = fr.Interval(0.0, 1.0)
+SQUARE = fr.Product(fr.Interval(0.0, math.pi / 2), UNIT)
+START, LEFT, RIGHT = (
+    fr.Condition(fr.Product(fr.Interval(0.0, math.pi / 2), fr.Point(0.0)), lambda x: jnp.sin(x[0])),
+    fr.Condition(fr.Product(fr.Point(0.0), UNIT), 0.0),
+    fr.Condition(fr.Product(fr.Point(math.pi / 2), UNIT), lambda x: jnp.exp(-x[1])),
+)
+
+
+def volterra(**changes):
+    parts = {
+        "domain": fr.Interval(0.0, 5.0),
+        "f": lambda u, x: fr.derivative(u, x) + u(x),
+        "integrals": fr.Integral(lambda x: fr.Interval(0.0, x[0]), lambda u, x, t: jnp.exp(t[0] - x[0]) * u(t)),
+        "conditions": fr.Condition(fr.Point(0.0), 1.0),
+        "exact": lambda x: jnp.exp(-x[0]) * jnp.cosh(x[0]),
+    }
+    return fr.Equation(**{**parts, **changes})
+
+
+def heat(*conditions):
+    return fr.Equation(
+        domain=SQUARE,
+        f=lambda u, x: fr.derivative(u, x, 1) - fr.derivative(u, x, 0, 2),
+        integrals=fr.Integral(fr.Interval(0.0, math.pi / 2), lambda u, x, t: u(jnp.stack([t[0], x[1]]))),
+        y=lambda x: -jnp.exp(-x[1]),
+        conditions=conditions,
+    )
+
+
+def oscillator(*conditions, **changes):
+    return fr.Equation(**{"domain": UNIT, "f": lambda u, x: fr.derivative(u, x, order=2) + u(x), "conditions": conditions, **changes})
+
+
+VALUE, SLOPE = fr.Condition(fr.Point(0.0), 0.0), fr.Condition(fr.Point(0.0), 1.0, of=lambda u, x: fr.derivative(u, x))
+MASS = fr.IntegralCondition(fr.Integral(UNIT, lambda u, x, t: u(t)), 1.0)
+DETERMINED = {
+    "volterra": volterra(),
+    "volterra by its mass": volterra(conditions=fr.IntegralCondition(fr.Integral(fr.Interval(0.0, 5.0), lambda u, x, t: u(t)), 2.75)),
+    "heat": heat(START, LEFT, RIGHT),
+    "oscillator": oscillator(VALUE, SLOPE),
+    "second kind": fr.Equation(UNIT, lambda u, x: u(x), fr.Integral(UNIT, lambda u, x, t: jnp.exp(x[0] * t[0]) * u(t))),
+    "kappa from data": oscillator(
+        fr.Data(np.linspace(0, 1, 9), np.ones(9)), f=lambda u, x: fr.derivative(u, x) - u.kappa * u(x), unknowns={"kappa": 1.0}
+    ),
+}
+OPEN = {
+    "volterra": (volterra(conditions=()), "order 1 along axis 0"),
+    "heat without a start": (heat(LEFT, RIGHT), "order 2 along axis 0, 1 along axis 1"),
+    "heat without a side": (heat(START, LEFT), "order 2 along axis 0, 1 along axis 1"),
+    "oscillator with one condition": (oscillator(VALUE), "order 2"),
+    "a condition of weight 0": (oscillator(VALUE, fr.Condition(fr.Point(1.0), 0.0, weight=0.0)), "order 2"),
+    "periodic": (
+        oscillator(fr.Periodic(fr.Point(0.0), fr.Point(1.0), order=1), f=lambda u, x: fr.derivative(u, x, order=2)),
+        "a constant can",
+    ),
+    "kappa without data": (
+        oscillator(VALUE, f=lambda u, x: fr.derivative(u, x) - u.kappa * u(x), unknowns={"kappa": 1.0}),
+        "the unknown kappa",
+    ),
+    "poisson": (fr.problems.Poisson(), "a constant can"),
+}
+
+
+@pytest.mark.parametrize("name", DETERMINED)
+def test_a_solution_that_is_determined_is_called_so(name):
+    assert undetermined(DETERMINED[name]) is None
+
+
+@pytest.mark.parametrize("name", OPEN)
+def test_a_missing_condition_is_found_and_what_it_leaves_open_is_named(name):
+    equation, words = OPEN[name]
+    assert words in str(undetermined(equation))
+
+
+def test_a_form_can_hold_the_condition():
+    equation = volterra(conditions=())
+    assert undetermined(equation, lambda n, x: 1.0 + x[0] * n(x)) is None
+
+
+@pytest.mark.probing
+def test_solve_warns_where_the_solution_is_not_unique_and_only_there(monkeypatch):
+    monkeypatch.setattr(sys.modules["fredholm.solve"], "Training", lambda setup: pytest.fail("stop here"))
+    with pytest.warns(fr.ProblemWarning, match="not unique.*order 2.*Add a Condition"), pytest.raises(pytest.fail.Exception):
+        fr.solve(oscillator(VALUE), fr.Standard())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for quiet in (
+            oscillator(VALUE, SLOPE),
+            oscillator(f=lambda u, x: fr.derivative(u, x), evaluation=fr.Evaluation(at=UNIT, score="mse_mean_free")),
+            fr.problems.Poisson(),
+        ):
+            with pytest.raises(pytest.fail.Exception):
+                fr.solve(quiet, fr.Standard())
+
+
+@pytest.mark.parametrize(("power", "heavy"), [(0.0, False), (0.3, False), (0.7, True), (1.2, True)])
+def test_the_tail_index_tells_a_variance_from_none(power, heavy):
+    """x^(−p) with x uniform has a tail of index 1/p."""
+    with jax.enable_x64(True):
+        x = np.asarray(jax.random.uniform(jax.random.key(0), (SAMPLES,)))
+    assert (tail_index((1 + 0.1 * np.sin(9 * x)) * x**-power) < 2) == heavy
+
+
+def test_check_finds_infinite_variance_and_a_wrong_solution_and_passes_what_is_right():
+    kernel = fr.Integral(lambda x: fr.Interval(0.0, x[0]), lambda u, x, t: (x[0] - t[0]) ** -0.7 * (1 + u(t) ** 2))
+    singular = fr.check(fr.Equation(UNIT, lambda u, x: 10 * u(x), kernel))
+    assert [finding.about for finding in singular.findings if finding.level == "warning"] == ["variance"]
+    assert "integral 1: a random node has infinite variance" in str(singular)
+    wrong = fr.check(volterra(exact=lambda x: jnp.exp(-x[0])))
+    assert not wrong.ok
+    assert "does not satisfy the equation: residual" in str(wrong)
+    assert "± " in str(wrong)
+    right = fr.check(volterra())
+    assert right.ok, right
+    assert "the equation: residual" in str(right)
+    scaled = fr.check(volterra(exact=lambda x: 1.1 * jnp.exp(-x[0]) * jnp.cosh(x[0])))  # the equation is linear, the condition is not
+    assert next(finding.text for finding in scaled.findings if finding.level == "warning").startswith("it does not satisfy condition 1")
+
+
+def test_check_tells_errors_and_suspicious_shapes():
+    broken = fr.check(volterra(f=lambda u, x: jnp.log(-(u(x) ** 2))))
+    assert [finding.level for finding in broken.findings] == ["error"]
+    assert "not finite" in str(broken)
+    plane = fr.Equation(fr.Box((0.0, 0.0), (1.0, 1.0)), lambda u, x: x * u(x))
+    assert "2 equations for 1 unknown function" in str(fr.check(plane))
+    assert "leaves out a linear function" in str(fr.check(fr.problems.Poisson()))

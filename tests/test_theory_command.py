@@ -1,0 +1,66 @@
+"""`fredholm theory`: tables, figures, and wrong input; and the page holds what the tables say."""
+
+import functools
+import re
+from pathlib import Path
+
+import pytest
+
+from fredholm import theory
+from fredholm.cli import main
+from fredholm.theory import tables, worked
+
+PAGE = Path(__file__).parents[1] / "docs" / "theory.md"
+
+
+@functools.cache
+def small_maps():
+    return worked.stability_maps(theory.poisson(), cells=3, tried=1, steps=50)
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Small maps and few problems: what they hold has tests of its own."""
+    monkeypatch.setattr("fredholm.cli.theory.stability_maps", lambda problem: small_maps())
+    monkeypatch.setattr("fredholm.cli.theory.census", lambda: theory.census(40))
+
+
+@pytest.mark.usefixtures("small")
+def test_the_command_prints_the_worked_example_and_draws_every_figure(tmp_path, capsys):
+    assert main(["theory", "--points", "12", "--features", "3", "--steps", "200", "--runs", "4", "--out", str(tmp_path / "new")]) == 0
+    shown = capsys.readouterr().out
+    for name in ("σ of P|Λ", "standard, N=1", "predicted", "mean square stable", "paper  σ = max |zᵀMz|", "of them beyond 1/(1−σ)"):
+        assert name in shown
+    drawn = {path.name for path in (tmp_path / "new").iterdir()}
+    assert drawn == {"limits.png", "convergence.png", "effort.png", "stability.png", "bounds.png"}
+    assert all(path.stat().st_size > 10_000 for path in (tmp_path / "new").iterdir())
+
+
+@pytest.mark.usefixtures("small")
+def test_an_unstable_example_is_said_to_be_so_and_not_iterated(tmp_path, capsys):
+    assert main(["theory", "--points", "12", "--features", "3", "--discount", "1.5", "--steps", "100", "--out", str(tmp_path / "new")]) == 0
+    captured = capsys.readouterr()
+    assert "≥ 1: the paper's theorem does not apply" in captured.err
+    assert "No iterations. The iteration is unstable" in captured.out
+    assert not (tmp_path / "new" / "convergence.png").exists()
+
+
+def test_wrong_input_is_one_line_and_leaves_nothing_behind(tmp_path, capsys):
+    assert main(["theory", "--features", "40", "--out", str(tmp_path / "new")]) == 2
+    assert "rank(Φ) = d" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
+
+
+def test_the_page_holds_the_numbers_of_the_code():
+    text = PAGE.read_text(encoding="utf-8")
+    shown = {name: body.replace("\\|", "|") for name, body in re.findall(r"<!-- (\w+) -->\n(.*?)\n<!-- end of", text, flags=re.DOTALL)}
+    problem = theory.ring()
+    made = {
+        "limits": tables.limits_table(worked.limits(problem)),
+        "assessment": tables.assessment_table(theory.assess(problem)),
+        "findings": tables.findings_table(theory.findings()),
+        "split": tables.split_table(theory.poisson()),
+    }
+    for name, table in made.items():
+        for row in table.rows:
+            assert " | ".join(row) in shown[name]
