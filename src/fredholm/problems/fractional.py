@@ -147,7 +147,7 @@ class FractionalInterval(Equation):
             ),
             conditions=[Condition(at=end, value=0.0) for end in ends] + [Condition(at=end, value=0.0, of=derivative) for end in ends],
             exact=lambda x: (x[0] * (1 - x[0])) ** 3,
-            defaults=SMOOTH.defaults(MLP(32, 3, "tanh"), 10_000, 64),
+            defaults=SMOOTH.defaults(MLP(32, 3, "tanh"), 10_000, 32),
         )
 
     def recipe(self) -> dict[str, Any]:
