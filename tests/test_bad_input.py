@@ -1,5 +1,6 @@
 """What a tired person types: each is refused with what was given, what is wanted and what to do."""
 
+import math
 import subprocess
 import sys
 
@@ -11,6 +12,8 @@ import fredholm as fr
 
 VOLTERRA = fr.problems.Volterra()
 UNIT = fr.Interval(0.0, 1.0)
+SQUARE = fr.Box((0.0, 0.0), (1.0, 1.0))
+ON_SQUARE = fr.Integral(SQUARE, lambda u, x, t: u(t))
 
 
 def equation(**changes):
@@ -70,6 +73,27 @@ SOLVE = {
     "returned .* expected a domain": lambda: fr.solve(equation(integrals=fr.Integral(lambda x: (0.0, 1.0), lambda u, x, t: u(t)))),
     "jnp.where": lambda: fr.solve(equation(f=lambda u, x: u(x) if x[0] > 0.5 else 0.0)),
     "instead of numpy": lambda: fr.solve(equation(f=lambda u, x: np.sin(u(x)))),
+    "2 value.*a number is x\\[0\\], not x": lambda: fr.solve(equation(domain=SQUARE, f=lambda u, x: x * u(x), integrals=ON_SQUARE)),
+    "y: it returned 2 values where f has 1.*x\\[0\\]": lambda: fr.solve(equation(domain=SQUARE, y=lambda x: x, integrals=())),
+    "condition 1, of at one x: value: it returned 2 values": lambda: fr.solve(
+        equation(domain=SQUARE, integrals=(), conditions=fr.Condition(fr.Point(0.0, 0.0), lambda x: x))
+    ),
+    "u: got 2 arguments.*jnp.stack": lambda: fr.solve(equation(domain=SQUARE, f=lambda u, x: u(x[0], x[1]), integrals=())),
+    "integral 1: over: it branches.*jnp.where": lambda: fr.solve(
+        equation(integrals=fr.Integral(lambda x: fr.Interval(0.0, x[0] if x[0] > 0.5 else 0.5), lambda u, x, t: u(t)))
+    ),
+    "integral 1: over: it calls numpy": lambda: fr.solve(
+        equation(integrals=fr.Integral(lambda x: fr.Interval(0.0, np.sqrt(x)[0]), lambda u, x, t: u(t)))
+    ),
+    "g of integral 1: it branches.*jnp.maximum": lambda: fr.solve(
+        equation(integrals=fr.Integral(UNIT, lambda u, x, t: max(t[0] - x[0], 0.0) * u(t)))
+    ),
+    "f at one x: it needs a number.*jnp.exp for math.exp": lambda: fr.solve(equation(f=lambda u, x: math.exp(x[0]) * u(x))),
+    "g of integral 1: it cannot be computed.*3 were given": lambda: fr.solve(equation(integrals=fr.Integral(UNIT, lambda u, t: u(t)))),
+    "condition 1, of at one x: it calls numpy": lambda: fr.solve(
+        equation(conditions=fr.Condition(UNIT, lambda x: np.sin(x[0]))), fr.Standard()
+    ),
+    "exact: it calls numpy": lambda: fr.solve(equation(exact=lambda x: np.sin(x[0]))),
     "not finite at x": lambda: fr.solve(equation(y=lambda x: jnp.log(-x[0]))),
     "exact: it returned 2": lambda: fr.solve(equation(exact=lambda x: jnp.ones(2))),
     "no integral": lambda: fr.solve(equation(integrals=()), fr.DelayedTarget()),

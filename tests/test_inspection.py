@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 import fredholm as fr
-from fredholm.inspection.tails import SAMPLES, tail_index
+from fredholm.inspection import is_meant
+from fredholm.inspection.exact import exact_residuals
+from fredholm.inspection.tails import SAMPLES, heavy_tails, tail_index
 from fredholm.inspection.uniqueness import undetermined
 
 UNIT = fr.Interval(0.0, 1.0)
@@ -48,13 +50,10 @@ def oscillator(*conditions, **changes):
 
 
 VALUE, SLOPE = fr.Condition(fr.Point(0.0), 0.0), fr.Condition(fr.Point(0.0), 1.0, of=lambda u, x: fr.derivative(u, x))
-MASS = fr.IntegralCondition(fr.Integral(UNIT, lambda u, x, t: u(t)), 1.0)
 DETERMINED = {
     "volterra": volterra(),
-    "volterra by its mass": volterra(conditions=fr.IntegralCondition(fr.Integral(fr.Interval(0.0, 5.0), lambda u, x, t: u(t)), 2.75)),
     "heat": heat(START, LEFT, RIGHT),
-    "oscillator": oscillator(VALUE, SLOPE),
-    "second kind": fr.Equation(UNIT, lambda u, x: u(x), fr.Integral(UNIT, lambda u, x, t: jnp.exp(x[0] * t[0]) * u(t))),
+    "oscillator by its mass": oscillator(VALUE, fr.IntegralCondition(fr.Integral(UNIT, lambda u, x, t: u(t)), 1.0)),
     "kappa from data": oscillator(
         fr.Data(np.linspace(0, 1, 9), np.ones(9)), f=lambda u, x: fr.derivative(u, x) - u.kappa * u(x), unknowns={"kappa": 1.0}
     ),
@@ -62,8 +61,6 @@ DETERMINED = {
 OPEN = {
     "volterra": (volterra(conditions=()), "order 1 along axis 0"),
     "heat without a start": (heat(LEFT, RIGHT), "order 2 along axis 0, 1 along axis 1"),
-    "heat without a side": (heat(START, LEFT), "order 2 along axis 0, 1 along axis 1"),
-    "oscillator with one condition": (oscillator(VALUE), "order 2"),
     "a condition of weight 0": (oscillator(VALUE, fr.Condition(fr.Point(1.0), 0.0, weight=0.0)), "order 2"),
     "periodic": (
         oscillator(fr.Periodic(fr.Point(0.0), fr.Point(1.0), order=1), f=lambda u, x: fr.derivative(u, x, order=2)),
@@ -117,26 +114,53 @@ def test_the_tail_index_tells_a_variance_from_none(power, heavy):
     assert (tail_index((1 + 0.1 * np.sin(9 * x)) * x**-power) < 2) == heavy
 
 
-def test_check_finds_infinite_variance_and_a_wrong_solution_and_passes_what_is_right():
-    kernel = fr.Integral(lambda x: fr.Interval(0.0, x[0]), lambda u, x, t: (x[0] - t[0]) ** -0.7 * (1 + u(t) ** 2))
-    singular = fr.check(fr.Equation(UNIT, lambda u, x: 10 * u(x), kernel))
-    assert [finding.about for finding in singular.findings if finding.level == "warning"] == ["variance"]
-    assert "integral 1: a random node has infinite variance" in str(singular)
-    wrong = fr.check(volterra(exact=lambda x: jnp.exp(-x[0])))
-    assert not wrong.ok
-    assert "does not satisfy the equation: residual" in str(wrong)
-    assert "± " in str(wrong)
-    right = fr.check(volterra())
-    assert right.ok, right
-    assert "the equation: residual" in str(right)
-    scaled = fr.check(volterra(exact=lambda x: 1.1 * jnp.exp(-x[0]) * jnp.cosh(x[0])))  # the equation is linear, the condition is not
-    assert next(finding.text for finding in scaled.findings if finding.level == "warning").startswith("it does not satisfy condition 1")
+def test_singular_kernels_have_no_variance():
+    def kernel(power):
+        singular = fr.Integral(lambda x: fr.Interval(0.0, x[0]), lambda u, x, t: (x[0] - t[0]) ** -power * (1 + u(t) ** 2))
+        return fr.Equation(UNIT, lambda u, x: 10 * u(x), singular)
+
+    found = heavy_tails(kernel(0.7))
+    assert [entry.where for entry in found] == ["integral 1"]
+    assert found[0].index == pytest.approx(1 / 0.7, rel=0.2)
+    assert heavy_tails(kernel(0.2)) == []
 
 
-def test_check_tells_errors_and_suspicious_shapes():
+def test_a_wrong_solution_is_told_from_a_right_one():
+    equation, condition = exact_residuals(volterra(exact=lambda x: jnp.exp(-x[0])))
+    assert equation.is_wrong
+    assert not condition.is_wrong
+    assert equation.size > 100 * equation.error
+    # The equation is linear, so twice the solution is wrong in the condition only.
+    equation, condition = exact_residuals(volterra(exact=lambda x: 2 * jnp.exp(-x[0]) * jnp.cosh(x[0])))
+    assert not equation.is_wrong
+    assert condition.is_wrong
+
+
+def test_check_passes_what_is_right():
+    found = fr.check(volterra())
+    assert found.ok, found
+    assert [finding.about for finding in found.findings] == [
+        "shapes and numbers",
+        "exact solution",
+        "exact solution",
+        "variance",
+        "uniqueness",
+    ]
+    assert "the equation: residual" in str(found)
+
+
+def test_check_tells_errors_suspicious_shapes_and_what_is_open():
     broken = fr.check(volterra(f=lambda u, x: jnp.log(-(u(x) ** 2))))
     assert [finding.level for finding in broken.findings] == ["error"]
     assert "not finite" in str(broken)
-    plane = fr.Equation(fr.Box((0.0, 0.0), (1.0, 1.0)), lambda u, x: x * u(x))
-    assert "2 equations for 1 unknown function" in str(fr.check(plane))
-    assert "leaves out a linear function" in str(fr.check(fr.problems.Poisson()))
+    plane = fr.check(fr.Equation(fr.Box((0.0, 0.0), (1.0, 1.0)), lambda u, x: x * u(x)))
+    assert "2 equations for 1 unknown function" in str(plane)
+    assert not plane.ok
+    slope = {"domain": UNIT, "f": lambda u, x: fr.derivative(u, x), "exact": lambda x: 1.0 + 0 * x[0]}
+    assert "uniqueness: the solution is not unique: a constant can be added" in str(fr.check(fr.Equation(**slope)))
+    meant = fr.check(fr.Equation(**slope, evaluation=fr.Evaluation(at=UNIT, score="mse_mean_free")))
+    assert meant.ok
+    assert "leaves out a constant" in str(meant)
+    assert is_meant(fr.problems.Poisson())
+    assert is_meant(fr.problems.Poisson(dim=5))
+    assert is_meant(fr.problems.Maxwell())

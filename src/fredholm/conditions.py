@@ -13,7 +13,7 @@ from fredholm.checks import positive_integer, real
 from fredholm.domains import AbstractDomain, Base, Offline, Point, Record
 from fredholm.networks import Field
 from fredholm.operators import derivative
-from fredholm.residual import AbstractResidual, Integral, as_vector, call
+from fredholm.residual import AbstractResidual, Integral, as_vector, call, minus
 from fredholm.rules import AbstractRule
 
 
@@ -58,7 +58,7 @@ class Condition(AbstractCondition):
         return False
 
     def left(self, u: Field, x: Any) -> Float[Array, "e"]:
-        return as_vector("of", self.of(u, x)) - as_vector("value", call(self.value, x))
+        return minus("of", self.of(u, x), "value", call(self.value, x))
 
 
 class Periodic(AbstractCondition):
@@ -169,7 +169,7 @@ class Data(AbstractCondition):
         return Record(**{name: jnp.asarray(column, float) for name, column in self.observed.columns.items()})
 
     def left(self, u: Field, x: Any) -> Float[Array, "e"]:
-        return as_vector("of", self.of(u, x.point)) - as_vector("value", x.value)
+        return minus("of", self.of(u, x.point), "values", x.value)
 
 
 class IntegralCondition(AbstractCondition):

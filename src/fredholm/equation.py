@@ -12,7 +12,7 @@ from fredholm.conditions import AbstractCondition, Condition, Data, IntegralCond
 from fredholm.domains import AbstractDomain, Discrete, Law, Offline
 from fredholm.metrics import AbstractEvaluation, Evaluation
 from fredholm.networks import Field
-from fredholm.residual import AbstractResidual, Integral, as_vector, call
+from fredholm.residual import AbstractResidual, Integral, as_vector, call, minus
 from fredholm.rules import AbstractRule
 from fredholm.view import View
 
@@ -106,8 +106,8 @@ class Equation(AbstractResidual):
         return tuple(integral.rule or rule for residual in (self, *self.conditions) for integral in residual.integrals)
 
     def left(self, u: Field, x: Any) -> Float[Array, "e"]:
-        known = -as_vector("y", call(self.y, x))
-        return known if self.f is None else as_vector("f", self.f(u, x)) + known
+        y = call(self.y, x)
+        return -as_vector("y", y) if self.f is None else minus("f", self.f(u, x), "y", y)
 
     def truth(self, points: Float[Array, "n d"]) -> Float[Array, "n m"]:
         """The exact solution at points, stacked."""

@@ -111,7 +111,9 @@ class Field(eqx.Module):
     inputs: int = eqx.field(static=True)
     outputs: int = eqx.field(static=True)
 
-    def __call__(self, x: Any) -> Float[Array, "..."]:
+    def __call__(self, x: Any, *others: Any) -> Float[Array, "..."]:
+        if others:
+            raise ValueError(f"u: got {1 + len(others)} arguments; expected one point: write u(jnp.stack([a, b])), or u(x) for all of x.")
         x = jnp.asarray(x)
         if x.shape != (self.inputs,):
             raise ValueError(

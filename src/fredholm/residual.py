@@ -89,6 +89,17 @@ def as_vector(name: str, value: Any) -> Float[Array, "e"]:
     return jnp.atleast_1d(value).astype(jnp.result_type(float))
 
 
+def minus(first: str, a: Any, second: str, b: Any) -> Float[Array, "e"]:
+    """a − b of two of the user's numbers; b may be one number for all equations, and must not make more of them."""
+    a, b = as_vector(first, a), as_vector(second, b)
+    if b.shape not in ((1,), a.shape):
+        raise ValueError(
+            f"{second}: it returned {b.shape[0]} values where {first} has {a.shape[0]}; expected as many, or one for all. "
+            "x is a point of shape (d,), also for d = 1: a number is x[0], not x."
+        )
+    return a - b
+
+
 def call(value: Any, x: Any) -> Any:
     """A user's function of x, or a number that holds at every x."""
     return value(x) if callable(value) else value

@@ -192,6 +192,26 @@ def test_default_folder_has_name_date_and_hash(no_pages):
     assert re.fullmatch(r"volterra-\d{4}-\d\d-\d\d-[0-9a-f]{6}", made.name)
 
 
+def test_check_says_what_is_suspicious_and_exits_with_1(capsys):
+    Path("open.py").write_text("import fredholm as fr\nproblem = fr.Equation(fr.Interval(0.0, 1.0), lambda u, x: fr.derivative(u, x))")
+    assert main(["check", "open.py:problem"]) == 1
+    assert re.search(r"warning +uniqueness: the solution is not unique: a constant can be added", capsys.readouterr().out)
+    Path("fine.py").write_text("import fredholm as fr\nproblem = fr.Equation(fr.Interval(0.0, 1.0), lambda u, x: u(x) - 1)")
+    assert main(["check", "fine.py:problem"]) == 0
+    assert "nothing suspicious" in capsys.readouterr().out
+
+
+@pytest.mark.probing
+def test_a_warning_of_the_library_is_one_line_on_standard_error(capsys, monkeypatch):
+    monkeypatch.setattr("fredholm.cli.training.finish", lambda solutions, folder: 0)
+    monkeypatch.setattr(sys.modules["fredholm.solve"], "Training", lambda setup: (_ for _ in ()).throw(ValueError("enough")))
+    Path("open.py").write_text("import fredholm as fr\nproblem = fr.Equation(fr.Interval(0.0, 1.0), lambda u, x: fr.derivative(u, x))")
+    assert main(["solve", "open.py:problem", "--method", "standard", *TINY]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert [line for line in lines if "not unique" in line and line.startswith("fredholm: ")]
+    assert not [line for line in lines if "ProblemWarning" in line], "no place in the code"
+
+
 def test_doctor_is_well(capsys, monkeypatch):
     monkeypatch.setattr("fredholm.cli.doctor.STEPS", 100)
     monkeypatch.setattr("fredholm.cli.doctor.WANTED_ERROR", 2.0)

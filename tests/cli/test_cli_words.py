@@ -21,11 +21,11 @@ def test_help_names_every_command_and_has_examples():
     done = subprocess.run(command("--help"), capture_output=True, text=True, check=False)
     assert done.returncode == 0
     assert "examples:" in done.stdout
-    for name in ("list", "solve", "compare", "resume", "report", "predict", "theory", "doctor"):
+    for name in ("list", "check", "solve", "compare", "resume", "report", "predict", "theory", "doctor"):
         assert re.search(rf"^ +{name} ", done.stdout, re.MULTILINE)
 
 
-@pytest.mark.parametrize("name", ["solve", "compare", "resume", "report", "predict", "theory"])
+@pytest.mark.parametrize("name", ["check", "solve", "compare", "resume", "report", "predict", "theory"])
 def test_every_command_has_help_with_examples_that_parse(name, capsys):
     with pytest.raises(SystemExit) as stopped:
         main([name, "--help"])

@@ -136,7 +136,7 @@ class DelayedTarget(AbstractMethod):
         x: Any,
         main_nodes: Sequence[Any],
         left: Float[Array, "e"],
-        main_part: Float[Array, "e"],
+        main_part: Float[Array, "_"],  # one number for all equations where there is none
     ) -> Float[Array, ""]:
         """(u − target)², or that of f with its main part: at x where f is given, at the main nodes in the weak form."""
         if self.on == "f":
