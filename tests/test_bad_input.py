@@ -73,7 +73,7 @@ SOLVE = {
     "returned .* expected a domain": lambda: fr.solve(equation(integrals=fr.Integral(lambda x: (0.0, 1.0), lambda u, x, t: u(t)))),
     "jnp.where": lambda: fr.solve(equation(f=lambda u, x: u(x) if x[0] > 0.5 else 0.0)),
     "instead of numpy": lambda: fr.solve(equation(f=lambda u, x: np.sin(u(x)))),
-    "2 value.*a number is x\\[0\\], not x": lambda: fr.solve(equation(domain=SQUARE, f=lambda u, x: x * u(x), integrals=ON_SQUARE)),
+    "f returned 2.*a number is x\\[0\\], not x": lambda: fr.solve(equation(domain=SQUARE, f=lambda u, x: x * u(x), integrals=ON_SQUARE)),
     "y: it returned 2 values where f has 1.*x\\[0\\]": lambda: fr.solve(equation(domain=SQUARE, y=lambda x: x, integrals=())),
     "condition 1, of at one x: value: it returned 2 values": lambda: fr.solve(
         equation(domain=SQUARE, integrals=(), conditions=fr.Condition(fr.Point(0.0, 0.0), lambda x: x))

@@ -81,7 +81,7 @@ class Smoluchowski(Equation):
 def _view(dim: int) -> View:
     """The density at the last time, over two sizes where there are more than one; the third is small, where most is going on."""
     sizes = ("x",) if dim == 1 else tuple(f"x_{index + 1}" for index in range(dim))
-    return View((*sizes, "t"), ("n",), through={1: (), 2: (0.0, 0.0, 1.0), 3: (0.0, 0.0, 0.05, 1.0)}[dim])
+    return View((*sizes, "t"), ("n",), through=() if dim == 1 else (0.0, 0.0, *[0.05] * (dim - 2), 1.0))
 
 
 def time_derivative(u: Field, point: Float[Array, "p"]) -> Float[Array, ""]:

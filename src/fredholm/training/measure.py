@@ -111,7 +111,7 @@ def compile_measure(program: Program, static: Any, equation: Equation, mesh: Mes
             for name, answer in answers.items():
                 prediction = jax.vmap(lambda x, answer=answer: as_vector("u", answer(x)))(points)
                 recorded[name] = METRICS[evaluation.score](prediction, truth, points)
-        recorded.update({f"unknown_{name}": value for name, value in state.u.unknowns.items()})
+        recorded.update({f"unknown_{name}": value for name, value in (state.average or state.u).unknowns.items()})
         return recorded
 
     drawn = equation.is_drawn
