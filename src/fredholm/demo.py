@@ -58,7 +58,7 @@ def main(arguments: list[str] | None = None) -> int:
         console.rule(title)
         folder = out / type(problem).__name__.lower()
         steps = max(20, int(steps * options.steps_scale))
-        # The networks themselves are shown, not averages of their parameters, as in the published runs: the difference is the method's alone.
+        # The networks themselves, not averages of their parameters, as in the published runs: the difference is the method alone.
         settings: Any = {"steps": steps, "seeds": options.seeds, "optimizer": optimizer, "average": 0.0}
         solutions = compare(problem, methods, **settings, out=folder, progress=True)
         console.print(_table(problem, solutions))
