@@ -41,7 +41,7 @@ def test_the_exact_solution_has_no_residual_and_meets_the_conditions(name):
 
         assert float(jnp.max(jax.jit(jax.vmap(residual))(jax.random.split(jax.random.key(1), 6)))) < tolerance
         for condition in equation.conditions:
-            assert float(jnp.max(jnp.abs(condition.error(u, condition.at.sample(jax.random.key(2)))))) < 1e-12
+            assert float(jnp.max(jnp.abs(condition.left(u, condition.law.sample(jax.random.key(2)))))) < 1e-12
 
 
 @pytest.mark.parametrize("name", ZOO)
