@@ -70,7 +70,15 @@ OPEN = {
         oscillator(VALUE, f=lambda u, x: fr.derivative(u, x) - u.kappa * u(x), unknowns={"kappa": 1.0}),
         "the unknown kappa",
     ),
-    "poisson": (fr.problems.Poisson(), "a constant can"),
+    "a flux through volumes": (
+        fr.Equation(
+            domain=fr.Law(center=UNIT, radius=fr.Interval(0.1, 0.5)),
+            integrals=fr.Integral(lambda x: fr.Interval(x.center - x.radius, x.center + x.radius), lambda u, x, t: fr.derivative(u, t)),
+            y=1.0,
+            inputs=1,
+        ),
+        "a constant can",
+    ),
 }
 
 

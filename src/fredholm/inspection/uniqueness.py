@@ -25,7 +25,7 @@ MOST_FUNCTIONS = 60  # test functions for each output
 HIGHEST_DEGREE = 14
 UNBOUNDED_DEGREE = 8  # where nodes may lie far outside of the domain, and high powers are huge
 SMOOTH = 3  # polynomials up to this degree say what a direction usually changes
-BLIND = 1e-4  # a direction that changes the residual by less than this share of it is not seen; the tests have 1e-3 and 1e-6
+BLIND = 1e-4  # a direction that changes the residual by less than this share of it is not seen; measured in docs/method.md
 EVERYWHERE = ("a constant", "a linear function")
 WAVES = 40.0, 80.0  # numbers of radians across the domain, from which the order of derivatives is read
 
