@@ -76,8 +76,10 @@ def describe_undetermined(found: Undetermined) -> str:
 
 
 def is_meant(problem: Equation) -> str | None:
-    """What the problem says itself that it cannot see: its score leaves it out."""
-    return None if problem.evaluation is None else BLIND_TO.get(problem.evaluation.score)
+    """What the problem says itself that it cannot see, since its score leaves it out; None where it says nothing."""
+    if problem.evaluation is None or problem.evaluation.score not in BLIND_TO:
+        return None
+    return f"the score {problem.evaluation.score} leaves out {BLIND_TO[problem.evaluation.score]}"
 
 
 def _guarded(part: Callable[[Equation], list[Finding]], problem: Equation) -> list[Finding]:
@@ -132,5 +134,5 @@ def _uniqueness(problem: Equation, form: Callable[..., Any] | None) -> list[Find
         return [Finding("ok", "uniqueness", "the equation and its conditions notice every test function")]
     meant = is_meant(problem)
     if meant is not None:
-        return [Finding("note", "uniqueness", f"not unique, and the score {problem.evaluation.score} leaves out {meant}: {found}")]  # type: ignore[union-attr]
+        return [Finding("note", "uniqueness", f"not unique, and {meant}: {found}")]
     return [Finding("warning", "uniqueness", describe_undetermined(found))]
