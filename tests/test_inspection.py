@@ -1,6 +1,7 @@
 """`check` says what is wrong, and says nothing where nothing is."""
 
 import math
+import re
 import sys
 import warnings
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 import fredholm as fr
-from fredholm.inspection import is_meant
+from fredholm.inspection import describe_undetermined, is_meant
 from fredholm.inspection.exact import exact_residuals
 from fredholm.inspection.tails import SAMPLES, heavy_tails, tail_index
 from fredholm.inspection.uniqueness import undetermined
@@ -70,6 +71,14 @@ OPEN = {
         oscillator(VALUE, f=lambda u, x: fr.derivative(u, x) - u.kappa * u(x), unknowns={"kappa": 1.0}),
         "the unknown kappa",
     ),
+    "the first kind": (
+        fr.Equation(UNIT, integrals=fr.Integral(UNIT, lambda u, x, t: jnp.exp(-((x[0] - t[0]) ** 2)) * u(t)), y=1.0),
+        "ill-posed",
+    ),
+    "nodes outside": (
+        fr.Equation(UNIT, lambda u, x: u(x), fr.Integral(fr.Interval(0.0, 2.0), lambda u, x, t: u(x + t))),
+        "look at u outside of the domain.*jnp.clip",
+    ),
     "a flux through volumes": (
         fr.Equation(
             domain=fr.Law(center=UNIT, radius=fr.Interval(0.1, 0.5)),
@@ -90,7 +99,11 @@ def test_a_solution_that_is_determined_is_called_so(name):
 @pytest.mark.parametrize("name", OPEN)
 def test_a_missing_condition_is_found_and_what_it_leaves_open_is_named(name):
     equation, words = OPEN[name]
-    assert words in str(undetermined(equation))
+    found = undetermined(equation)
+    assert found is not None
+    assert re.search(words, describe_undetermined(found))
+    assert ("ill-posed" in describe_undetermined(found)) == (name == "the first kind")
+    assert found.looks_outside == (name == "nodes outside")
 
 
 def test_a_form_can_hold_the_condition():

@@ -69,10 +69,17 @@ def check(problem: Equation, *, rule: AbstractRule | None = None, network: Any =
 
 def describe_undetermined(found: Undetermined) -> str:
     """The warning of `solve` and of `check`."""
-    return (
-        f"the solution is not unique: {found}. Add a Condition (a value, a slope, Periodic, Data or an IntegralCondition). If it is meant "
-        "so, say it by the score: Equation(evaluation=fr.Evaluation(at=..., score='mse_mean_free'))."
-    )
+    if found.is_rough:
+        return (
+            "the equation is ill-posed (of the first kind): u stands under integrals only, which smooth it, and a rough part of u changes "
+            f"the residual by a share of {found.share:.0e} of what a smooth one does. So the network's own smoothness chooses among many "
+            "u, and noise comes back magnified. Use nodes without noise, Gauss(n), and add what else you know of u: a Condition, Data."
+        )
+    add = "Add a Condition (a value, a slope, Periodic, Data or an IntegralCondition)."
+    if found.looks_outside:
+        add += " Or hold u outside: a wider domain, a Condition there, or jnp.mod or jnp.clip of the point in g."
+    meant = "If it is meant so, say it by the score: Equation(evaluation=fr.Evaluation(at=..., score='mse_mean_free'))."
+    return f"the solution is not unique: {found}. {add} {meant}"
 
 
 def is_meant(problem: Equation) -> str | None:
