@@ -62,7 +62,7 @@ def check(problem: Equation, *, rule: AbstractRule | None = None, network: Any =
     except ValueError as error:
         return Check(type(problem).__name__, [Finding("error", "shapes and numbers", str(error))])
     form = recipe.form if isinstance(recipe, Constrained) else None
-    parts: list[Callable[[Equation], list[Finding]]] = [_sizes, _exact, _variance, partial(_uniqueness, form=form)]
+    parts: list[Callable[[Equation], list[Finding]]] = [_sizes, _exact, partial(_variance, form=form), partial(_uniqueness, form=form)]
     findings = [found for part in parts for found in _guarded(part, problem)]
     return Check(type(problem).__name__, findings)
 
@@ -121,7 +121,14 @@ def _exact(problem: Equation) -> list[Finding]:
     ]
 
 
-def _variance(problem: Equation) -> list[Finding]:
+SINGULAR = "Put the singularity into the measure (PowerLaw), transform it away, or use fit_importance(...)."
+ENDLESS = (
+    "On an infinite measure u must fall off: give it that by its form, Constrained(MLP(), lambda n, x: jnp.exp(-x[0]) * n(x)), try a "
+    "larger scale=, or end the integral where nothing is left, Interval(x[0], 20.0)."
+)
+
+
+def _variance(problem: Equation, form: Callable[..., Any] | None) -> list[Finding]:
     if not any(residual.integrals for residual in (problem, *problem.conditions)):
         return []
     return [
@@ -129,9 +136,9 @@ def _variance(problem: Equation) -> list[Finding]:
             "warning",
             "variance",
             f"{found.where}: a random node has infinite variance (tail index {found.index:.1f}, finite above 2), so no number of them "
-            "settles. Put the singularity into the measure (PowerLaw), transform it away, or use fit_importance(...).",
+            f"settles. {ENDLESS if found.is_endless else SINGULAR}",
         )
-        for found in heavy_tails(problem)
+        for found in heavy_tails(problem, form)
     ] or [Finding("ok", "variance", "random nodes have a finite variance")]
 
 

@@ -24,6 +24,7 @@ POINTS = 128  # points of the equation, and of each of its conditions, at least
 MOST_FUNCTIONS = 60  # test functions for each output
 HIGHEST_DEGREE = 14
 UNBOUNDED_DEGREE = 8  # where nodes may lie far outside of the domain, and high powers are huge
+FALL = 30.0  # how fast test functions end beyond the domain where an integral has an infinite measure
 SMOOTH = 3  # polynomials up to this degree say what a direction usually changes
 BLIND = 1e-4  # a direction that changes the residual by less than this share of it is not seen; measured in docs/method.md
 MARGIN = 0.1  # so many widths of the domain beyond it u is outside, and not just between the last point that was drawn and the edge
@@ -51,16 +52,23 @@ class Undetermined(eqx.Module):
 
 
 class Perturbed(eqx.Module):
-    """A network with polynomials of the point added to each output."""
+    r"""A network with polynomials of the point added to each output.
+
+    Where an integral has an infinite measure, no polynomial has an integral: all is multiplied by a function that is 1 in the box of the
+    domain, $|\xi_i| \le 1$, and falls as $e^{-30(|\xi_i| - 1)^2}$ beyond.
+    """
 
     network: Any
     coefficients: Float[Array, "m k"]
     center: np.ndarray  # of shape (d,)
     scale: np.ndarray  # of shape (d,)
     exponents: np.ndarray  # of shape (k, d)
+    falls: bool = eqx.field(static=True)  # to 0 beyond the domain
 
     def __call__(self, x: Float[Array, "d"]) -> Float[Array, "m"]:
-        return self.network(x) + self.coefficients @ polynomials(self.exponents, (x - self.center) / self.scale)
+        xi = (x - self.center) / self.scale
+        value = self.network(x) + self.coefficients @ polynomials(self.exponents, xi)
+        return value * jnp.exp(-FALL * jnp.sum(jnp.maximum(jnp.abs(xi) - 1, 0.0) ** 2)) if self.falls else value
 
 
 def polynomials(exponents: np.ndarray, x: Any) -> Any:
@@ -74,7 +82,7 @@ def undetermined(equation: Equation, form: Callable[..., Any] | None = None) -> 
         equation = equation.realize(jax.random.key(0))
         u = fresh_field(equation, PROBE)
         places = _places(equation)
-        exponents = _exponents(equation.inputs, UNBOUNDED_DEGREE if _is_unbounded(equation) else HIGHEST_DEGREE)
+        exponents = _exponents(equation.inputs, UNBOUNDED_DEGREE if any(map(_has_no_end, _measures(equation))) else HIGHEST_DEGREE)
         low, high = np.min(places, axis=0), np.max(places, axis=0)
         center, scale = (low + high) / 2, np.where(high > low, (high - low) / 2, 1.0)  # the same points become [-1, 1]
         jacobian = np.concatenate(list(_jacobians(equation, u, center, scale, exponents, form)))
@@ -111,13 +119,14 @@ def _jacobians(
     own = [probe_rule(residual, integral) for residual in (equation, *equation.conditions) for integral in residual.integrals]
     names = sorted(u.unknowns)
     count = max(POINTS, 2 * u.outputs * len(exponents))
+    falls = not all(measure.is_finite for measure in _measures(equation))
     for number, (residual, rules) in enumerate(residuals(equation, own)):
         if number and residual.weight == 0:
             continue
 
         def value(parameters: Any, x: Any, residual: AbstractResidual = residual, rules: Sequence[AbstractRule] = rules) -> Any:
             coefficients, unknowns = parameters
-            network = Perturbed(u.network, coefficients, center, scale, exponents)
+            network = Perturbed(u.network, coefficients, center, scale, exponents, falls)
             if form is not None:
                 network = Formed(Field(network, {}, u.inputs, u.outputs), form)
             field = Field(network, dict(zip(names, unknowns, strict=True)), u.inputs, u.outputs)
@@ -218,13 +227,13 @@ def _described(
     return f"a multiple of a function with the values {text}"
 
 
-def _is_unbounded(equation: Equation) -> bool:
-    measures = [
+def _measures(equation: Equation) -> list[AbstractDomain]:
+    """The measure of each integral, at one x."""
+    return [
         integral.measure(pick(sample_points(residual, 1), 0))
         for residual in (equation, *equation.conditions)
         for integral in residual.integrals
     ]
-    return any(_has_no_end(measure) for measure in measures)
 
 
 def _has_no_end(domain: AbstractDomain) -> bool:
