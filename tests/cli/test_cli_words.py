@@ -132,6 +132,7 @@ WRONG = [
     ("solve poison", "Did you mean 'poisson'"),
     ("solve volterra --method standrad", "Did you mean 'standard'"),
     ("solve volterra --tua 0.5", "Did you mean --tau"),
+    ("solve poisson --dim 3", "--set dim="),
     ("solve volterra --tau x", "--tau: got 'x'; expected a number"),
     ("solve volterra --tau -0.1", "expected a finite number in"),
     ("solve volterra --on outptu", "Did you mean 'output'"),

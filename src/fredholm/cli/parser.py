@@ -120,8 +120,10 @@ class Parser(argparse.ArgumentParser):
             return
         name = next((extra for extra in extras if extra.startswith("-")), extras[0]).partition("=")[0]
         known = [option for option in self._option_string_actions if option.startswith("--")]
-        close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+        close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
         hint = f" Did you mean {close[0]}?" if close else ""
+        if not close and "--set" in known and name.startswith("--"):
+            hint = f" The problem's own options are set with --set: --set {name.removeprefix('--')}=..."
         raise ValueError(f"unknown {'option' if name.startswith('-') else 'argument'} {name!r}.{hint} See {self.prog} --help.")
 
 
