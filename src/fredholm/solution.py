@@ -276,6 +276,8 @@ class Solution:
             ("status", f"{ended}; {int(self.good.sum())} of {len(self.seeds)} seeds well, {self.steps} steps in {self.seconds:.1f} s"),
         ]
         lines += [("", text) for text in failed]
+        reasons = (self.settings.get("auto") or {}).get("reasons", ())
+        lines += [("" if index else "chosen", text) for index, text in enumerate(reasons)]
         score = self.score()
         if score is not None:
             name, (mean, low, high) = score

@@ -159,7 +159,7 @@ def _stretched(equation: Equation) -> Callable[[Equation, Field, Any], Any] | No
 
 def contraction_interval(basis: np.ndarray, inner: np.ndarray) -> tuple[float, float, float]:
     """The largest factor by which the integrals stretch a test function in the mean square, and the interval of that factor for the
-    function that is stretched most, over independent sets of points."""
+    function that is stretched most, over independent sets of points. It is the worst function on these points: a safe overestimate."""
     basis, inner = np.asarray(basis, float), np.asarray(inner, float)
     orthonormal = np.linalg.inv(np.linalg.qr(basis / np.sqrt(len(basis)))[1])
     worst = orthonormal @ np.linalg.svd(inner @ orthonormal)[2][0]

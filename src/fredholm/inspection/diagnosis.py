@@ -58,7 +58,7 @@ class TrueLoss(AbstractMethod):
 def diagnose(label: str, history: xr.Dataset, subject: Subject, form: Any = None) -> Diagnosis:
     """What the history shows, then the equation, then the network and its gradient. What was found first explains what would come after:
     the gradient is asked only where nothing else is wrong and the equation is not solved."""
-    symptoms = seen_in(history, subject.method)
+    symptoms = seen_in(history, subject.method, int(history["step"][-1]) if history.sizes["step"] else 0)
     symptoms = [_with_quotient(symptom, subject) for symptom in symptoms]
     symptoms += _uniqueness(subject.equation, form) + _dead_units(subject)
     notes: list[str] = []

@@ -49,11 +49,11 @@ class Diagnosis:
         return "\n".join(lines)
 
 
-def seen_in(history: xr.Dataset, method: AbstractMethod) -> list[Symptom]:
-    """The symptoms that a history shows, of a run that has come this far."""
-    if history.sizes["step"] < RECORDS or int(history["step"][-1]) < STEPS:
+def seen_in(history: xr.Dataset, method: AbstractMethod, steps: int) -> list[Symptom]:
+    """The symptoms that a history shows, of a run of so many steps; nothing before its half, when much has yet to settle."""
+    if history.sizes["step"] < RECORDS or not int(history["step"][-1]) >= max(STEPS, steps / 2):
         return []
-    found = [_bias(history, method), _drift(history, method), _lag(history, method)]
+    found = [_bias(history, method), _drift(history, method), _lag(method, steps)]
     return [symptom for symptom in found if symptom is not None]
 
 
@@ -91,16 +91,15 @@ def _drift(history: xr.Dataset, method: AbstractMethod) -> Symptom | None:
     return Symptom("drift", text, {"method": dataclasses.replace(method, regularization=None, split=None, tau=None, every=None)})
 
 
-def _lag(history: xr.Dataset, method: AbstractMethod) -> Symptom | None:
+def _lag(method: AbstractMethod, steps: int) -> Symptom | None:
     if not isinstance(method, DelayedTarget) or (method.tau is None and method.every is None):
         return None
-    steps = int(history["step"][-1])
     window = float(method.every) if method.every is not None else 1 / (1 - (method.tau or 0.0))
     if window * REMEMBERED < steps:
         return None
     which = f"every = {method.every}" if method.every is not None else f"τ = {method.tau:g}"
     text = (
-        f"the target lags: with {which} it remembers {window:.0f} steps, and the run has done {steps}, so that the integrals still hold "
+        f"the target lags: with {which} it remembers {window:.0f} steps of a run of {steps}, so that the integrals still hold "
         "the first networks. Leave τ to follow the run: DelayedTarget(tau=None)."
     )
     return Symptom("lag", text, {"method": dataclasses.replace(method, tau=None, every=None)})
