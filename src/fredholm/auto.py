@@ -58,24 +58,16 @@ class Pilot:
 
     def __init__(self, auto: Auto, problem: Equation, network: AbstractNetwork, precision: Any, seed: int):
         self.auto, self.problem, self.evaluations = auto, problem.realize(Keys.of(seed).problem), 0
-        self.x = pick(sample_points(self.problem, 1), 0)
-        self.measures = [integral.measure(self.x) for integral in self.problem.integrals]
+        self.measures = measures_of(self.problem)
         method = _possible(self.problem, [DelayedTarget(), DoubleSampling(), Standard()])
         rule = MonteCarlo(2) if isinstance(method, DoubleSampling) else MonteCarlo(1)
         training = Training(Setup(problem, method, rule, network, Adam(), FOREVER, BATCH, (seed,), FOREVER, precision, None, 0.0))
         while training.step < auto.pilot:
             training.advance(auto.pilot)
         self.u: Field = jax.tree.map(lambda leaf: leaf[0] if eqx.is_array(leaf) else leaf, training.states.u)
-        self.evaluations += auto.pilot * BATCH * self.cost(method, rule)
+        self.evaluations += auto.pilot * BATCH * looks(self.problem, method, rule)
         self.reference, self.left = self._reference()
         self.scale = float(np.mean(np.sum(self.left**2 + self.reference**2, axis=-1))) + 1e-30
-
-    def cost(self, method: AbstractMethod, rule: AbstractRule) -> int:
-        """Looks at u for one x of one step: at x, and at every node."""
-        nodes = sum((integral.rule or rule).size(measure) for integral, measure in zip(self.problem.integrals, self.measures, strict=True))
-        twice = isinstance(method, DelayedTarget) and method.has_main(self.problem)
-        twice = twice or (isinstance(method, DoubleSampling) and not isinstance(rule, MonteCarlo))
-        return 1 + nodes * (2 if twice else 1)
 
     def _reference(self) -> tuple[np.ndarray, np.ndarray]:
         """The integrals as exact as they get, and what stands besides them, at the places."""
@@ -109,7 +101,7 @@ class Pilot:
             return jax.vmap(one)(keys)
 
         found = np.asarray(compute(_places()), float)
-        self.evaluations += PLACES * draws * (self.cost(Standard(), rule) - 1)
+        self.evaluations += PLACES * draws * (looks(self.problem, Standard(), rule) - 1)
         return float(np.mean(np.sum((found - self.reference[:, None]) ** 2, axis=-1))) / self.scale
 
     def noise(self, method: AbstractMethod, rule: AbstractRule) -> float:
@@ -125,8 +117,9 @@ class Pilot:
 
             return jnp.sum(jnp.var(jax.lax.map(one, keys), axis=0, ddof=1))
 
-        self.evaluations += GRADIENTS * self.cost(method, rule)
-        return float(compute(jax.random.split(jax.random.key(2), GRADIENTS))) * self.cost(method, rule)
+        cost = looks(self.problem, method, rule)
+        self.evaluations += GRADIENTS * cost
+        return float(compute(jax.random.split(jax.random.key(2), GRADIENTS))) * cost
 
 
 def choose(
@@ -166,6 +159,20 @@ def choose(
     if evaluations:
         reasons.append(f"the pilot cost {evaluations:,} looks at u and {seconds:.1f} s, besides the steps of the run")
     return Choice(*choice, optimizer, average, tuple(reasons), evaluations, seconds)
+
+
+def measures_of(problem: Equation) -> list[AbstractDomain]:
+    """The measures of the equation's integrals at some x."""
+    x = pick(sample_points(problem, 1), 0)
+    return [integral.measure(x) for integral in problem.integrals]
+
+
+def looks(problem: Equation, method: AbstractMethod, rule: AbstractRule) -> int:
+    """Looks at u for one x of one step: at x, and at every node; twice where a method draws the nodes twice."""
+    nodes = sum((integral.rule or rule).size(measure) for integral, measure in zip(problem.integrals, measures_of(problem), strict=True))
+    twice = isinstance(method, DelayedTarget) and method.has_main(problem)
+    twice = twice or (isinstance(method, DoubleSampling) and not isinstance(rule, MonteCarlo))
+    return 1 + nodes * (2 if twice else 1)
 
 
 def candidates(measures: Sequence[AbstractDomain]) -> list[AbstractRule]:
@@ -214,7 +221,7 @@ def _method_and_rule(auto: Auto, pilot: Pilot, given: AbstractRule | None, reaso
     """The standard loss where its bias is small enough, else an unbiased method with the nodes that make its gradient least noisy."""
     if isinstance(auto.using, Standard) or auto.using is None:
         tried = [given] if given is not None else candidates(pilot.measures)
-        affordable = [rule for rule in tried if given is not None or pilot.cost(Standard(), rule) * FEWEST <= auto.points]
+        affordable = [rule for rule in tried if given is not None or looks(pilot.problem, Standard(), rule) * FEWEST <= auto.points]
         errors = {rule: pilot.error(rule) for rule in affordable}
         for rule, error in errors.items():
             if error <= auto.bias or (auto.using is not None and rule is affordable[-1]):
@@ -254,7 +261,7 @@ def _unbiased(pilot: Pilot, given: AbstractRule | None, reasons: list[str]) -> A
 
 
 def _batch(auto: Auto, pilot: Pilot, method: AbstractMethod, rule: AbstractRule, reasons: list[str]) -> int:
-    cost = pilot.cost(method, rule)
+    cost = looks(pilot.problem, method, rule)
     batch = max(FEWEST, min(LARGEST, auto.points // cost))
     reasons.append(f"batch {batch}: each x takes {cost} looks at u, and a step has about {auto.points} of them")
     return batch
