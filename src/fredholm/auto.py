@@ -184,7 +184,7 @@ def candidates(measures: Sequence[AbstractDomain]) -> list[AbstractRule]:
     elif axes == 0 or all(atoms):
         rules = [Even(1)]  # every atom
     elif axes == 1 and all(type(measure).rotate is not AbstractDomain.rotate for measure in measures):
-        rules = [Even(n, Rotation()) for n in (8, 16, 32)]
+        rules = [Even(n, Rotation()) for n in (16, 32, 64)]
     elif axes <= 2:
         rules = [Gauss(n) for n in ((8, 16, 32) if axes == 1 else (4, 8, 12))]
     else:
@@ -220,19 +220,9 @@ def accurate(measure: AbstractDomain) -> AbstractRule:
 def _method_and_rule(auto: Auto, pilot: Pilot, given: AbstractRule | None, reasons: list[str]) -> tuple[AbstractMethod, AbstractRule]:
     """The standard loss where its bias is small enough, else an unbiased method with the nodes that make its gradient least noisy."""
     if isinstance(auto.using, Standard) or auto.using is None:
-        tried = [given] if given is not None else candidates(pilot.measures)
-        affordable = [rule for rule in tried if given is not None or looks(pilot.problem, Standard(), rule) * FEWEST <= auto.points]
-        errors = {rule: pilot.error(rule) for rule in affordable}
-        for rule, error in errors.items():
-            if error <= auto.bias or (auto.using is not None and rule is affordable[-1]):
-                reasons.append(
-                    f"{rule!r}: its squared error is {error:.1e} of the equation's squared terms, at most {auto.bias:g} is wanted"
-                )
-                reasons.append("Standard(): so its bias is below what is asked for, and a true gradient has the least noise")
-                return Standard(), rule
-        if errors:
-            rule, error = min(errors.items(), key=lambda item: item[1])
-            reasons.append(f"not Standard(): the best rule that fits, {rule!r}, would leave a bias of {error:.1e} of the squared terms")
+        rule = _quiet_rule(auto, pilot, given, reasons)
+        if rule is not None:
+            return Standard(), rule
     method = auto.using or _unbiased(pilot, given, reasons)
     if given is not None:
         return method, given
@@ -245,19 +235,47 @@ def _method_and_rule(auto: Auto, pilot: Pilot, given: AbstractRule | None, reaso
     return method, best
 
 
+def _quiet_rule(auto: Auto, pilot: Pilot, given: AbstractRule | None, reasons: list[str]) -> AbstractRule | None:
+    """A rule with which the standard loss is good enough, or the best there is where that loss is wanted anyway."""
+    if given is not None:
+        tried = [given]
+    else:
+        tried = [rule for rule in candidates(pilot.measures) if looks(pilot.problem, Standard(), rule) * FEWEST <= auto.points]
+    found: list[float] = []
+    for index, rule in enumerate(tried):
+        found.append(pilot.error(rule))
+        if found[-1] <= auto.bias:
+            chosen = tried[min(index + 1, len(tried) - 1)]
+            seen = f"the squared error of {rule!r} is {found[-1]:.1e} of the equation's squared terms, at most {auto.bias:g} is wanted"
+            more = "" if chosen is rule else "; one size more, since the pilot's network is smoother than the solution"
+            reasons.append(f"{chosen!r}: {seen}{more}")
+            reasons.append("Standard(): so the bias that it leaves is small, and a true gradient has the least noise")
+            return chosen
+    if auto.using is not None:
+        return tried[-1] if tried else MonteCarlo(1)
+    if tried:
+        best = int(np.argmin(found))
+        reasons.append(
+            f"not Standard(): the best rule that fits, {tried[best]!r}, would leave a bias of {found[best]:.1e} of the squared terms"
+        )
+    return None
+
+
 def _unbiased(pilot: Pilot, given: AbstractRule | None, reasons: list[str]) -> AbstractMethod:
-    delayed = "τ follows the run, λ is measured along the drift, N' = N"
-    if not pilot.problem.is_weak:
-        reasons.append(f"DelayedTarget(): f holds the network, so that only the target's noise enters, once; {delayed}")
-        return _possible(pilot.problem, [DelayedTarget(), Standard()])
-    rule = given or next(iter(unbiased_candidates(pilot.measures)[-1:]), MonteCarlo(2))
-    noise = pilot.error(rule)
-    if noise <= 1 and _accepts(DoubleSampling(), pilot.problem, rule):
-        reasons.append(f"DoubleSampling(): a weak form, and the noise of {rule!r} is {noise:.1e} of the squared terms, less than they are")
-        return DoubleSampling()
-    why = f"a weak form whose estimates are mostly noise ({noise:.1e} of the squared terms), which a target averages"
-    reasons.append(f"DelayedTarget(): {why}; {delayed}")
-    return _possible(pilot.problem, [DelayedTarget(), Standard()])
+    """Delayed targets where f holds u, or where a weak form's estimates are mostly noise; else double sampling."""
+    order: list[AbstractMethod] = [DelayedTarget(), DoubleSampling(), Standard()]
+    why = "f holds the network, so that only the target's noise enters"
+    if pilot.problem.is_weak:
+        rule = given or next(iter(unbiased_candidates(pilot.measures)[-1:]), MonteCarlo(2))
+        noise = pilot.error(rule)
+        why = f"a weak form, and the variance of {rule!r} is {noise:.1e} of the squared terms: a target averages such noise"
+        if noise <= 1 and _accepts(DoubleSampling(), pilot.problem, rule):
+            order = order[1:]
+            why = f"a weak form, and the variance of {rule!r} is {noise:.1e} of the squared terms: less than they are"
+    method = _possible(pilot.problem, order)
+    also = "; τ follows the run, λ is measured along the drift, N' = N" if isinstance(method, DelayedTarget) else ""
+    reasons.append(f"{type(method).__name__}(): {why}{also}" if method == order[0] else f"{method!r}: all that the given samples allow")
+    return method
 
 
 def _batch(auto: Auto, pilot: Pilot, method: AbstractMethod, rule: AbstractRule, reasons: list[str]) -> int:

@@ -168,7 +168,8 @@ class Solution:
         network = _decoded(self.settings["network"])
         equation = problem.realize(Keys.of(self.seeds[at]).problem) if problem.is_drawn else problem
         with self._precision():
-            parts = (equation, _member(self._main, at), _member(self._target, at), method, problem.rules(rule), self.settings["batch"])
+            networks = (_member(one, at) for one in (self._main, self._u, self._target))
+            parts = (equation, *networks, method, problem.rules(rule), self.settings["batch"])
             form = network.form if isinstance(network, Constrained) else None
             found = diagnose(str(self.settings["label"]), self.history, Subject(*parts), form)
         failed = [f"seed {seed}: {entry}" for seed, entry in zip(self.seeds, self.status, strict=True) if entry.status.is_failure]

@@ -35,7 +35,7 @@ examples:
 
 fredholm COMMAND --help explains a command."""
 SOLVE_EXAMPLES = """\
-What is not given is the problem's own default, or for your own equation the general recipe of the documentation.
+What is not given is the problem's own default; for your own equation a short pilot chooses it and says why (--method auto).
 
 examples:
   fredholm solve volterra

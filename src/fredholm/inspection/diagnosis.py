@@ -40,6 +40,7 @@ class Subject(eqx.Module):
 
     equation: Equation
     u: Field  # the network itself
+    answer: Field  # its averaged parameters, or the same again
     target: Field
     method: AbstractMethod
     rules: tuple[AbstractRule, ...]
@@ -63,7 +64,7 @@ def diagnose(label: str, history: xr.Dataset, subject: Subject, form: Any = None
     symptoms += _uniqueness(subject.equation, form) + _dead_units(subject)
     notes: list[str] = []
     try:
-        found = certificates([subject.equation], [subject.u])[0]
+        found = certificates([subject.equation], [subject.answer])[0]
     except ValueError as error:  # one given sample at each x
         return Diagnosis(label, symptoms, [str(error)])
     share = found.loss / scale(subject)
@@ -83,7 +84,7 @@ def describe(found: Certificate, share: float) -> str:
 
 def scale(subject: Subject) -> float:
     """The mean square of the terms that cancel in a solution: what stands besides the integrals, and the integrals."""
-    equation, u = subject.equation, subject.u
+    equation, u = subject.equation, subject.answer
     rules = [unbiased_rule(equation, integral) for integral in equation.integrals]
 
     def terms(key: Key[Array, ""]) -> Float[Array, ""]:

@@ -142,6 +142,8 @@ class DelayedTarget(AbstractMethod):
         if not isinstance(state, Observed):
             return state
         change, penalty = self.drift(u, state.target, equation, key, OBSERVED)
+        if self.split is not None and equation.is_weak:
+            change = change / self.split  # The split's gradient is 1/M of the other, and so is its λ.
         share = growing_share(step, OBSERVED_TAU)
         return Observed(state.target, *(moved(old, new, share) for old, new in ((state.change, change), (state.penalty, penalty))))
 
