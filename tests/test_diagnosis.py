@@ -1,11 +1,10 @@
 """Each failure is provoked, read, and cured by its own remedy."""
 
+import functools
 import logging
 import sys
 
-import jax
 import jax.numpy as jnp
-import numpy as np
 import pytest
 
 import fredholm as fr
@@ -31,51 +30,53 @@ def first_kind():
 
 USUAL = {
     "method": fr.DelayedTarget(),
-    "rule": fr.MonteCarlo(2),
-    "network": fr.MLP(16, 1, "tanh"),
-    "optimizer": fr.Adam(1e-2, fr.Cosine()),
-    "steps": 400,
+    "rule": fr.MonteCarlo(1),
+    "network": fr.MLP(16, 2, "tanh"),
+    "optimizer": fr.Adam(3e-3, fr.Cosine()),
+    "steps": 1500,
     "batch": 32,
     "seeds": 1,
     "average": 0.0,
-    "record_every": 20,
+    "record_every": 50,
     "progress": False,
     "throw": False,
 }
+PROBLEMS = {"second kind": second_kind(), "wavy": second_kind(12.0), "first kind": first_kind()}
 # The failure, what provokes it, and by which factor the remedy must lower the true loss.
 FAILURES = {
-    "bias": (second_kind(), {"method": fr.Standard(), "rule": fr.MonteCarlo(1)}, 3),
-    "drift": (first_kind(), {"method": fr.DelayedTarget(tau=0.999, regularization=0.0, split=100.0)}, 10),
-    "lag": (second_kind(), {"method": fr.DelayedTarget(tau=0.9999, regularization=1.0)}, 10),
-    "noise": (second_kind(), {"method": fr.DoubleSampling(), "batch": 1, "optimizer": fr.Adam(3e-2)}, 3),
-    "capacity": (second_kind(12.0), {"network": fr.MLP(1, 1, "tanh"), "optimizer": fr.Adam(3e-3, fr.Cosine())}, 10),
-    "optimiser": (second_kind(), {"optimizer": fr.Adam(1e-6)}, 10),
-    "dead units": (second_kind(), {"network": fr.MLP(16, 2, "relu"), "optimizer": fr.Adam(3.0)}, 10),
+    "bias": ("second kind", {"method": fr.Standard()}, 3),
+    "drift": ("first kind", {"method": fr.DelayedTarget(tau=0.99, regularization=0.0, split=100.0), "optimizer": fr.Adam(1e-2)}, 10),
+    "lag": ("second kind", {"method": fr.DelayedTarget(tau=0.9999, regularization=1.0)}, 10),
+    "noise": ("second kind", {"method": fr.DoubleSampling(), "rule": fr.MonteCarlo(2), "batch": 1, "optimizer": fr.Adam(3e-2)}, 3),
+    "capacity": ("wavy", {"network": fr.MLP(1, 1, "tanh")}, 10),
+    "optimiser": ("second kind", {"optimizer": fr.Adam(1e-6)}, 10),
+    "dead units": ("second kind", {"network": fr.MLP(16, 2, "relu"), "optimizer": fr.Adam(3.0)}, 10),
 }
 
 
 @pytest.fixture(autouse=True)
-def unique(request, monkeypatch):
-    """The question of uniqueness takes seconds, and has a test of its own."""
+def cheap(request, monkeypatch):
+    """The questions of uniqueness and contraction take seconds, and have tests of their own."""
     if "probing" not in request.keywords:
         monkeypatch.setattr(sys.modules["fredholm.inspection.diagnosis"], "undetermined", lambda *parts: None)
+        monkeypatch.setattr(sys.modules["fredholm.inspection.certificate"], "_stretched", lambda equation: None)
 
 
-def true_loss(solution):
-    return float(solution.evaluate(certificate=True)["true_loss"][0])
+@functools.cache
+def diagnosed(problem, settings):
+    """A run and what is found wrong with it; some remedies lead to the same run."""
+    return fr.solve(PROBLEMS[problem], **dict(settings)).diagnose()
 
 
 @pytest.mark.parametrize("name", FAILURES)
 def test_a_failure_is_named_and_its_remedy_cures_it(name):
     problem, provoked, factor = FAILURES[name]
-    failed = fr.solve(problem, **{**USUAL, **provoked})
-    diagnosis = failed.diagnose()
-    assert [symptom.name for symptom in diagnosis.symptoms] == [name], str(diagnosis)
-    assert name in str(diagnosis)
-    cured = fr.solve(problem, **{**USUAL, **provoked, **diagnosis.remedy})
-    after = cured.diagnose()
-    assert name not in after, str(after)
-    assert true_loss(cured) < true_loss(failed) / factor, f"{true_loss(failed):.1e} became {true_loss(cured):.1e}"
+    failed = diagnosed(problem, tuple({**USUAL, **provoked}.items()))
+    assert [symptom.name for symptom in failed.symptoms] == [name], str(failed)
+    assert name in str(failed)
+    cured = diagnosed(problem, tuple({**USUAL, **provoked, **failed.remedy}.items()))
+    assert name not in cured, str(cured)
+    assert cured.certificate.loss < failed.certificate.loss / factor, f"{failed}\n{cured}"
 
 
 @pytest.mark.probing
@@ -96,24 +97,18 @@ def test_a_missing_condition_is_named_and_giving_it_cures():
 
 
 def test_a_training_warns_once_in_one_line(caplog):
-    problem, provoked, _ = FAILURES["bias"]
     with caplog.at_level(logging.WARNING, logger="fredholm"):
-        fr.solve(problem, **{**USUAL, **provoked})
+        fr.solve(PROBLEMS["second kind"], **{**USUAL, **FAILURES["lag"][1], "steps": 400, "record_every": 20})
     lines = [record.getMessage() for record in caplog.records]
     assert len(lines) == 1
-    assert "bias" in lines[0]
+    assert lines[0].startswith("step 200, lag: the target lags")
     assert "\n" not in lines[0]
 
 
-def test_a_run_that_is_well_is_said_to_be_well(tmp_path, capsys):
+def test_a_run_that_is_well_is_said_to_be_well_also_by_the_command(tmp_path, capsys):
     from fredholm.cli import main
 
-    solution = fr.solve(fr.problems.FredholmSecondKind(), **{**USUAL, "method": fr.Standard(), "rule": fr.Gauss(8)})
-    diagnosis = solution.diagnose()
-    assert diagnosis.ok, str(diagnosis)
-    assert "error is at most" in str(diagnosis)
-    assert float(np.sqrt(solution.evaluate()["mse"][0])) < solution.evaluate(certificate=True)["error_bound"][0]
+    solution = fr.solve(fr.problems.FredholmSecondKind(), fr.Standard(), rule=fr.Gauss(8), steps=400, batch=32, seeds=1, progress=False)
     solution.save(tmp_path / "run")
-    assert main(["diagnose", str(tmp_path / "run")]) == 0
+    assert main(["diagnose", str(tmp_path / "run")]) == 0, capsys.readouterr().out
     assert "nothing is wrong" in capsys.readouterr().out
-    assert jax.numpy.ones(()).dtype == np.float32

@@ -17,7 +17,7 @@ from fredholm.equation import Equation
 from fredholm.inspection import Certificate, Diagnosis, Subject, Symptom, certificates, diagnose
 from fredholm.keys import Keys
 from fredholm.methods import AbstractMethod, DelayedTarget
-from fredholm.networks import AbstractNetwork, Constrained, Field, as_recipe
+from fredholm.networks import AbstractNetwork, Field, as_recipe
 from fredholm.recipes import NotRebuildableError, decode
 from fredholm.statistics import bootstrap_interval
 from fredholm.status import SeedStatus, Status
@@ -169,14 +169,14 @@ class Solution:
         equation = problem.realize(Keys.of(self.seeds[at]).problem) if problem.is_drawn else problem
         with self._precision():
             networks = (_member(one, at) for one in (self._main, self._u, self._target))
-            parts = (equation, *networks, method, problem.rules(rule), self.settings["batch"])
-            form = network.form if isinstance(network, Constrained) else None
-            found = diagnose(str(self.settings["label"]), self.history, Subject(*parts), form)
+            parts = (equation, *networks, method, problem.rules(rule), self.settings["batch"], network)
+            found = diagnose(str(self.settings["label"]), self.history, Subject(*parts))
         failed = [f"seed {seed}: {entry}" for seed, entry in zip(self.seeds, self.status, strict=True) if entry.status.is_failure]
         if not failed:
             return found
         remedy = {} if any(symptom.remedy for symptom in found.symptoms) else {"method": DelayedTarget()}
-        return Diagnosis(found.label, [*found.symptoms, Symptom("failed", "; ".join(failed), remedy)], found.notes)
+        symptom = Symptom("failed", "; ".join(failed), remedy)
+        return Diagnosis(found.label, [*found.symptoms, symptom], found.notes, found.certificate)
 
     def summary(self, *, problem: Equation | None = None) -> dict[str, tuple[float, float, float]]:
         """The mean over the seeds that ended well, with its 95 % bootstrap interval, of every metric and learned scalar."""

@@ -19,7 +19,7 @@ from fredholm.inspection.symptoms import Diagnosis, Symptom, seen_in
 from fredholm.inspection.uniqueness import undetermined
 from fredholm.methods import AbstractMethod, DelayedTarget
 from fredholm.methods.base import Info, draw, estimate, product
-from fredholm.networks import MLP, Field
+from fredholm.networks import MLP, AbstractNetwork, Constrained, Field
 from fredholm.optimizers import Adam, Cosine
 from fredholm.residual import AbstractResidual
 from fredholm.rules import AbstractRule
@@ -31,7 +31,7 @@ SEARCHED = 512  # points x of the search along the gradient
 DOWNHILL = 0.05  # a step along the gradient that lowers the loss by this share shows that there is a way down
 STEPS = np.geomspace(1e-4, 1e2, 25)  # its lengths, relative to that of the parameters
 DEAD = 0.25  # the share of units that never fire from which on a network has lost much of what it could do
-WIDER = MLP(64, 3, "tanh")
+WIDTH, DEPTH = 64, 3  # of a network that should be large enough
 BETTER = Adam(3e-3, Cosine())
 
 
@@ -45,6 +45,7 @@ class Subject(eqx.Module):
     method: AbstractMethod
     rules: tuple[AbstractRule, ...]
     batch: int
+    network: AbstractNetwork | None  # its recipe; None where it was the user's own and is not known
 
 
 class TrueLoss(AbstractMethod):
@@ -56,22 +57,23 @@ class TrueLoss(AbstractMethod):
         return {"residual": product(u, residual, rules, x, key)}
 
 
-def diagnose(label: str, history: xr.Dataset, subject: Subject, form: Any = None) -> Diagnosis:
+def diagnose(label: str, history: xr.Dataset, subject: Subject) -> Diagnosis:
     """What the history shows, then the equation, then the network and its gradient. What was found first explains what would come after:
     the gradient is asked only where nothing else is wrong and the equation is not solved."""
     symptoms = seen_in(history, subject.method, int(history["step"][-1]) if history.sizes["step"] else 0)
     symptoms = [_with_quotient(symptom, subject) for symptom in symptoms]
+    form = subject.network.form if isinstance(subject.network, Constrained) else None
     symptoms += _uniqueness(subject.equation, form) + _dead_units(subject)
     notes: list[str] = []
     try:
         found = certificates([subject.equation], [subject.answer])[0]
     except ValueError as error:  # one given sample at each x
-        return Diagnosis(label, symptoms, [str(error)])
+        return Diagnosis(label, symptoms, [str(error)], None)
     share = found.loss / scale(subject)
     notes.append(describe(found, share))
     if share > UNSOLVED and not symptoms:
         symptoms.append(_why_unsolved(subject, share))
-    return Diagnosis(label, symptoms, notes)
+    return Diagnosis(label, symptoms, notes, found)
 
 
 def describe(found: Certificate, share: float) -> str:
@@ -132,7 +134,12 @@ def _dead_units(subject: Subject) -> list[Symptom]:
         f"{dead} of {total} hidden units are the same at every point: they are dead, and no gradient revives them. "
         "Use an activation without a flat side, MLP(activation='tanh'), and a smaller learning rate."
     )
-    return [Symptom("dead units", text, {"network": WIDER, "optimizer": Adam(1e-3, Cosine())})]
+    return [Symptom("dead units", text, {"network": _changed(subject.network, activation="tanh"), "optimizer": BETTER})]
+
+
+def _changed(network: AbstractNetwork | None, **fields: Any) -> MLP:
+    """The perceptron with other fields; the usual one where the network is none."""
+    return dataclasses.replace(network if isinstance(network, MLP) else MLP(WIDTH, DEPTH, "tanh"), **fields)
 
 
 def _why_unsolved(subject: Subject, share: float) -> Symptom:
@@ -144,7 +151,9 @@ def _why_unsolved(subject: Subject, share: float) -> Symptom:
             f"the residual stays at {math.sqrt(share):.1%} of the equation's terms, the integrals' noise is not in it, and no step along "
             f"the gradient lowers it by more than {lowered:.1%}: the network cannot represent the solution. Use a wider or deeper one."
         )
-        return Symptom("capacity", text, {"network": WIDER})
+        known = subject.network if isinstance(subject.network, MLP) else MLP(1, 1, "tanh")
+        larger = _changed(known, width=max(WIDTH, 2 * known.width), depth=max(DEPTH, known.depth + 1))
+        return Symptom("capacity", text, {"network": larger})
     if noise > NOISY:
         wanted = min(4096, 2 ** math.ceil(math.log2(subject.batch * max(noise, 2.0))))
         text = (

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import xarray as xr
 
+from fredholm.inspection.certificate import Certificate
 from fredholm.methods import AbstractMethod, DelayedTarget, Standard
 
 BIASED = 0.3  # a standard loss with a larger share of excess variance is mostly noise that it should not minimise
@@ -24,10 +25,11 @@ class Symptom(NamedTuple):
 
 
 class Diagnosis:
-    """What is wrong with a training: `symptoms`, and `ok` where there are none. It prints itself."""
+    """What is wrong with a training: `symptoms`, and `ok` where there are none; `certificate` is that of the seed that was looked at, or
+    None where there can be none. It prints itself."""
 
-    def __init__(self, label: str, symptoms: Sequence[Symptom], notes: Sequence[str]):
-        self.label, self.symptoms, self.notes = label, tuple(symptoms), tuple(notes)
+    def __init__(self, label: str, symptoms: Sequence[Symptom], notes: Sequence[str], certificate: Certificate | None):
+        self.label, self.symptoms, self.notes, self.certificate = label, tuple(symptoms), tuple(notes), certificate
 
     @property
     def ok(self) -> bool:
