@@ -17,6 +17,9 @@ def check(options: Namespace) -> int:
 
 def diagnose(options: Namespace) -> int:
     """`fredholm diagnose`: 0 where nothing is wrong, 1 where something is."""
-    found = loaded(Path(options.run), options.problem).diagnose()
+    solution = loaded(Path(options.run), options.problem)
+    if solution.problem is None:
+        raise ValueError(f"{options.run}: its equation was made in Python and is not in the folder; give --problem file.py:name.")
+    found = solution.diagnose()
     print(found)
     return 0 if found.ok else 1
