@@ -26,7 +26,7 @@ from fredholm.rules import AbstractRule
 
 UNSOLVED = 1e-3  # a true loss above this share of the squared terms of the equation is worth a diagnosis
 GRADIENTS = 32  # of the run's own batch, from which signal and noise of its gradient are told apart
-NOISY = 10.0  # a gradient whose noise is so many times its signal, in the mean square, walks at random
+NOISY = 3.0  # a gradient whose noise is so many times its signal, in the mean square, walks at random
 SEARCHED = 512  # points x of the search along the gradient
 DOWNHILL = 0.05  # a step along the gradient that lowers the loss by this share shows that there is a way down
 STEPS = np.geomspace(1e-4, 1e2, 25)  # its lengths, relative to that of the parameters

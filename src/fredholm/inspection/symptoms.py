@@ -55,7 +55,9 @@ def seen_in(history: xr.Dataset, method: AbstractMethod, steps: int) -> list[Sym
     """The symptoms that a history shows, of a run of so many steps; nothing before its half, when much has yet to settle."""
     if history.sizes["step"] < RECORDS or not int(history["step"][-1]) >= max(STEPS, steps / 2):
         return []
-    found = [_bias(history, method), _drift(history, method), _lag(method, steps)]
+    lag = _lag(method, steps)
+    # A target that lags is far from the network for that reason alone.
+    found = [_bias(history, method), lag or _drift(history, method)]
     return [symptom for symptom in found if symptom is not None]
 
 
