@@ -66,25 +66,25 @@ class Pilot:
             training.advance(auto.pilot)
         self.u: Field = jax.tree.map(lambda leaf: leaf[0] if eqx.is_array(leaf) else leaf, training.states.u)
         self.evaluations += auto.pilot * BATCH * looks(self.problem, method, rule)
-        self.reference, self.left = self._reference()
-        self.scale = float(np.mean(np.sum(self.left**2 + self.reference**2, axis=-1))) + 1e-30
+        self.reference, squares = self._reference()
+        self.scale = float(np.mean(squares)) + 1e-30
 
     def _reference(self) -> tuple[np.ndarray, np.ndarray]:
-        """The integrals as exact as they get, and what stands besides them, at the places."""
+        """The integrals as exact as they get, and the equation's squared terms, at the places."""
         rules = [integral.rule or accurate(measure) for integral, measure in zip(self.problem.integrals, self.measures, strict=True)]
 
         @jax.jit
         def compute(keys: Key[Array, "n"]) -> Any:
             def one(key: Key[Array, ""]) -> Any:
                 x = self.problem.domain.sample(key)
-                left = self.problem.left(self.u, x)
-                return estimate(self.problem, self.u, x, draw(self.problem, rules, x, key)) * jnp.ones_like(left), left
+                inside = estimate(self.problem, self.u, x, draw(self.problem, rules, x, key))
+                return inside * jnp.ones_like(self.problem.left(self.u, x)), self.problem.squared_terms(self.u, x, inside)
 
             return jax.lax.map(one, keys)
 
-        inside, left = compute(_places())
+        inside, squares = compute(_places())
         self.evaluations += PLACES * sum(rule.size(measure) for rule, measure in zip(rules, self.measures, strict=True))
-        return np.asarray(inside, float), np.asarray(left, float)
+        return np.asarray(inside, float), np.asarray(squares, float)
 
     def error(self, rule: AbstractRule) -> float:
         """The mean square error of a rule's estimate as a share of the squared terms: its variance, and its bias where it has one."""

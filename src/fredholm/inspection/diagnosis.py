@@ -9,6 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import xarray as xr
 from jaxtyping import Array, Float, Key
 
@@ -22,14 +23,15 @@ from fredholm.methods.base import Info, draw, estimate, product
 from fredholm.networks import MLP, AbstractNetwork, Constrained, Field
 from fredholm.optimizers import Adam, Cosine
 from fredholm.residual import AbstractResidual
-from fredholm.rules import AbstractRule
+from fredholm.rules import AbstractRule, QuasiMonteCarlo
 
 UNSOLVED = 1e-3  # a true loss above this share of the squared terms of the equation is worth a diagnosis
 GRADIENTS = 32  # of the run's own batch, from which signal and noise of its gradient are told apart
 NOISY = 3.0  # a gradient whose noise is so many times its signal, in the mean square, walks at random
-SEARCHED = 512  # points x of the search along the gradient
-DOWNHILL = 0.05  # a step along the gradient that lowers the loss by this share shows that there is a way down
-STEPS = np.geomspace(1e-4, 1e2, 25)  # its lengths, relative to that of the parameters
+POINTS = 512  # at which terms, drift and units are looked at
+SEARCHED, NODES = 128, 16  # points x of the search, and nodes of each integral there: always the same, so that nothing in it is random
+DESCENT = 300  # steps of the search
+DOWNHILL = 0.5  # a search that lowers the loss by this share shows that there is a way down
 DEAD = 0.25  # the share of units that never fire from which on a network has lost much of what it could do
 WIDTH, DEPTH = 64, 3  # of a network that should be large enough
 BETTER = Adam(3e-3, Cosine())
@@ -85,16 +87,16 @@ def describe(found: Certificate, share: float) -> str:
 
 
 def scale(subject: Subject) -> float:
-    """The mean square of the terms that cancel in a solution: what stands besides the integrals, and the integrals."""
+    """The mean square of the terms that cancel in a solution: f, y and the integrals."""
     equation, u = subject.equation, subject.answer
     rules = [unbiased_rule(equation, integral) for integral in equation.integrals]
 
     def terms(key: Key[Array, ""]) -> Float[Array, ""]:
         x = equation.domain.sample(key)
         inside = estimate(equation, u, x, draw(equation, rules, x, key))
-        return jnp.sum(equation.left(u, x) ** 2) + jnp.sum(inside**2)
+        return equation.squared_terms(u, x, inside)
 
-    return float(jnp.mean(jax.jit(jax.vmap(terms))(jax.random.split(jax.random.key(11), SEARCHED)))) + 1e-30
+    return float(jnp.mean(jax.jit(jax.vmap(terms))(jax.random.split(jax.random.key(11), POINTS)))) + 1e-30
 
 
 def _with_quotient(symptom: Symptom, subject: Subject) -> Symptom:
@@ -102,7 +104,7 @@ def _with_quotient(symptom: Symptom, subject: Subject) -> Symptom:
     if symptom.name != "drift" or not isinstance(subject.method, DelayedTarget):
         return symptom
     method = dataclasses.replace(subject.method, split=None)
-    change, penalty = jax.jit(lambda key: method.drift(subject.u, subject.target, subject.equation, key, SEARCHED))(jax.random.key(12))
+    change, penalty = jax.jit(lambda key: method.drift(subject.u, subject.target, subject.equation, key, POINTS))(jax.random.key(12))
     return symptom._replace(text=f"{symptom.text} Measured along the drift, λ should be {float(change / penalty):.3g}.")
 
 
@@ -123,7 +125,7 @@ def _dead_units(subject: Subject) -> list[Symptom]:
     network, evaluation = subject.u.network, subject.equation.evaluation
     if not isinstance(network, eqx.nn.MLP) or evaluation is None:
         return []
-    values, dead, total = evaluation.points(SEARCHED), 0, 0
+    values, dead, total = evaluation.points(POINTS), 0, 0
     for layer in network.layers[:-1]:
         values = jax.vmap(lambda x, layer=layer: network.activation(layer(x)))(values)
         spread = np.ptp(np.asarray(values), axis=0)
@@ -143,27 +145,27 @@ def _changed(network: AbstractNetwork | None, **fields: Any) -> MLP:
 
 
 def _why_unsolved(subject: Subject, share: float) -> Symptom:
-    """Noise, an optimiser that does not go where it should, or a network that cannot: told apart by the gradient and a search along it."""
-    noise = noise_to_signal(subject)
+    """Noise, an optimiser that does not go where it should, or a network that cannot: told apart by a short descent without noise."""
     lowered = search(subject)
     if lowered < DOWNHILL:
         text = (
-            f"the residual stays at {math.sqrt(share):.1%} of the equation's terms, the integrals' noise is not in it, and no step along "
-            f"the gradient lowers it by more than {lowered:.1%}: the network cannot represent the solution. Use a wider or deeper one."
+            f"the residual stays at {math.sqrt(share):.1%} of the equation's terms, and {DESCENT} steps from here without any noise lower "
+            f"the loss by {lowered:.0%} only: the network cannot represent the solution. Use a wider or deeper one."
         )
         known = subject.network if isinstance(subject.network, MLP) else MLP(1, 1, "tanh")
         larger = _changed(known, width=max(WIDTH, 2 * known.width), depth=max(DEPTH, known.depth + 1))
         return Symptom("capacity", text, {"network": larger})
+    noise = noise_to_signal(subject)
     if noise > NOISY:
-        wanted = min(4096, 2 ** math.ceil(math.log2(subject.batch * max(noise, 2.0))))
+        wanted = min(4096, 2 ** math.ceil(math.log2(10 * subject.batch * noise)))
         text = (
-            f"the gradient is noise: with a batch of {subject.batch} its noise is {noise:.0f} times its signal, while a step along the "
-            f"true one would lower the loss by {lowered:.0%}. Use a batch of {wanted}, a falling learning rate, and the averaged answer."
+            f"the gradient is noise: with a batch of {subject.batch} its noise is {noise:.0f} times its signal, while {DESCENT} steps "
+            f"without noise would lower the loss by {lowered:.0%}. Use a batch of {wanted}, a falling learning rate, and the average."
         )
         return Symptom("noise", text, {"batch": wanted, "optimizer": BETTER, "average": 0.999})
     text = (
-        f"the optimiser is stuck: one step along the gradient, which is clear (noise {noise:.1f} times the signal), would lower the loss "
-        f"by {lowered:.0%}. Its learning rate is too small or too large, or the steps were too few: Adam(3e-3, Cosine())."
+        f"the optimiser is stuck: the gradient is clear (its noise is {noise:.1f} times its signal), and {DESCENT} steps of Adam(3e-3) "
+        f"would lower the loss by {lowered:.0%}. The learning rate does not fit, or the steps were too few: use Adam(3e-3, Cosine())."
     )
     return Symptom("optimiser", text, {"optimizer": BETTER})
 
@@ -185,28 +187,31 @@ def noise_to_signal(subject: Subject) -> float:
 
 
 def search(subject: Subject) -> float:
-    """By which share the best step along the gradient of the true loss, conditions included, would lower it, on the same points."""
+    """By which share a short descent of the true loss, conditions included, lowers it: from the network as it is, on fixed points."""
     equation, u = subject.equation, subject.u
-    rules = [unbiased_rule(residual, integral) for residual in (equation, *equation.conditions) for integral in residual.integrals]
-    key = jax.random.key(15)
+    rules = [_fewer(unbiased_rule(residual, one)) for residual in (equation, *equation.conditions) for one in residual.integrals]
+    optimizer, key = optax.adam(BETTER.learning_rate), jax.random.key(15)
 
     def loss(u: Field) -> Float[Array, ""]:
         return TrueLoss().loss(u, None, equation, rules, SEARCHED, key)[0]
 
+    start, rest = eqx.partition(u, eqx.is_inexact_array)
+
     @jax.jit
-    def along(lengths: Float[Array, "l"]) -> tuple[Float[Array, ""], Float[Array, "l"]]:
-        start, slopes = eqx.filter_value_and_grad(loss)(u)
-        size, steepness = (
-            jnp.sqrt(sum((jnp.sum(leaf**2) for leaf in jax.tree.leaves(eqx.filter(tree, eqx.is_inexact_array))), jnp.zeros(())))
-            for tree in (u, slopes)
-        )
+    def descend(start: Any) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        def step(_: Any, carry: Any) -> Any:
+            parameters, state, least = carry
+            value, slopes = jax.value_and_grad(lambda one: loss(eqx.combine(one, rest)))(parameters)
+            updates, state = optimizer.update(slopes, state)
+            return optax.apply_updates(parameters, updates), state, jnp.fmin(least, value)
 
-        def at(length: Float[Array, ""]) -> Float[Array, ""]:
-            step = -length * size / jnp.maximum(steepness, 1e-30)
-            return loss(eqx.apply_updates(u, jax.tree.map(lambda slope: step * slope, slopes)))
+        first = loss(eqx.combine(start, rest))
+        return first, jax.lax.fori_loop(0, DESCENT, step, (start, optimizer.init(start), first))[2]
 
-        return start, jax.lax.map(at, lengths)
+    first, least = (float(value) for value in descend(start))
+    return max(0.0, 1 - least / first) if first > 0 else 0.0
 
-    start, values = along(jnp.asarray(STEPS, float))
-    best = float(np.nanmin(np.asarray(values)))
-    return max(0.0, 1 - best / float(start)) if float(start) > 0 else 0.0
+
+def _fewer(rule: AbstractRule) -> AbstractRule:
+    """The same rule with fewer nodes, which are good enough to go downhill."""
+    return dataclasses.replace(rule, n=NODES) if isinstance(rule, QuasiMonteCarlo) else rule
