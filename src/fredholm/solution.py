@@ -34,8 +34,8 @@ class Solution:
         settings: everything that defines the run, as plain data (what `run.json` holds).
         status: a `SeedStatus` for each seed, how its training ended and at which step.
         history: an `xarray.Dataset` over (seed, step) with `loss` and its parts, `integration_variance`, `excess_variance`, `drift`,
-            `size` (of the network), `regularization_weight` (λ, where it is measured), `error` and what else applies. Where the parameters are averaged, `error` is that of the average, the answer, and
-            `error_main` that of the network itself.
+            `size` (of the network), `regularization_weight` (λ, where it is measured), `error` and what else applies. Where the
+            parameters are averaged, `error` is that of the average, the answer, and `error_main` that of the network itself.
         unknowns: the learned scalars, an array over the seeds for each; `history` has their way there as `unknown_<name>`.
     """
 
