@@ -31,6 +31,7 @@ docs: venv  ## Makes the pictures and tables of docs/ again
 	$(BIN)/python docs/make_rules_page.py
 	$(BIN)/python docs/make_problem_pictures.py
 	$(BIN)/python docs/make_theory_page.py
+	$(BIN)/python docs/make_choosing_picture.py
 
 clean:  ## Removes the environment and caches
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis

@@ -134,8 +134,8 @@ def points_per_step(solution: Solution) -> int | None:
     x = problem.domain.sample(jax.random.key(0))
     measures = [integral.measure(x) for integral in problem.integrals]
     nodes = sum(rule.size(measure) for rule, measure in zip(rules, measures, strict=True))
-    if isinstance(method, DelayedTarget) and (method.share(problem) > 0 or problem.unknowns):
-        second = method.main_rules(rules) if method.share(problem) > 0 else rules
+    if isinstance(method, DelayedTarget) and (method.has_main(problem) or problem.unknowns):
+        second = method.main_rules(rules) if method.has_main(problem) else rules
         nodes += sum(rule.size(measure) for rule, measure in zip(second, measures, strict=True))
     return int(solution.settings["batch"]) * nodes
 

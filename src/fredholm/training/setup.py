@@ -123,6 +123,11 @@ def _seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
     return chosen
 
 
+def first_seed(seeds: int | Sequence[int]) -> int:
+    """The seed of a pilot."""
+    return _seeds(seeds)[0]
+
+
 def _average(average: float | None) -> float:
     if average is None:
         return GENERAL_AVERAGE
