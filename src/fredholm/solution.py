@@ -164,7 +164,8 @@ class Solution:
         """
         problem = self._problem(problem)
         at = int(np.flatnonzero(self.good)[0]) if self.good.any() else 0
-        method, rule = (method or _recorded("method", self.settings), _recorded("rule", self.settings))
+        method = method if method is not None else _recorded("method", self.settings)
+        rule = _recorded("rule", self.settings)
         network = _decoded(self.settings["network"])
         equation = problem.realize(Keys.of(self.seeds[at]).problem) if problem.is_drawn else problem
         with self._precision():
