@@ -164,13 +164,13 @@ class Solution:
         """
         problem = self._problem(problem)
         at = int(np.flatnonzero(self.good)[0]) if self.good.any() else 0
-        method = method if method is not None else _recorded("method", self.settings)
+        used: AbstractMethod = method or _recorded("method", self.settings)
         rule = _recorded("rule", self.settings)
         network = _decoded(self.settings["network"])
         equation = problem.realize(Keys.of(self.seeds[at]).problem) if problem.is_drawn else problem
         with self._precision():
             main, answer, target = (_member(one, at) for one in (self._main, self._u, self._target))
-            subject = Subject(equation, main, answer, target, method, problem.rules(rule), self.settings["batch"], network)
+            subject = Subject(equation, main, answer, target, used, problem.rules(rule), self.settings["batch"], network)
             found = diagnose(str(self.settings["label"]), self.history, subject)
         failed = [f"seed {seed}: {entry}" for seed, entry in zip(self.seeds, self.status, strict=True) if entry.status.is_failure]
         if not failed:
