@@ -16,6 +16,7 @@ import numpy as np
 
 import fredholm as fr
 from fredholm.auto import looks, measures_of
+from fredholm.rules import AbstractRule
 from fredholm.zoo import CASES, file_name
 
 COSINE = fr.Adam(1e-3, fr.Cosine())
@@ -44,7 +45,7 @@ PUBLISHED = {"poisson-2": "1.10e-4", "maxwell": ".00126", "smoluchowski-1": "9.7
 def grid(name: str, problem: fr.Equation) -> dict[str, dict[str, Any]]:
     """The hand-tuned settings: each method with the rules that suit the domain, at a few N and both learning rates."""
     if name.startswith(("poisson-2", "maxwell")):
-        rules: list[fr.rules.AbstractRule] = [fr.MonteCarlo(2), *(fr.Even(n, fr.Rotation()) for n in (8, 16, 32))]
+        rules: list[AbstractRule] = [fr.MonteCarlo(2), *(fr.Even(n, fr.Rotation()) for n in (8, 16, 32))]
     elif name.startswith("poisson"):
         rules = [fr.MonteCarlo(2), *(fr.QuasiMonteCarlo(n, randomize=fr.Rotation()) for n in (8, 64))]
     elif problem.f is not None and all(len(measure.bases) == 1 for measure in measures_of(problem)):

@@ -86,6 +86,8 @@ def solve(
     if checkpoint_every is not None:
         positive_integer("checkpoint_every", checkpoint_every)
     budget = time_budget(minutes)
+    if out is not None:
+        RunFolder(out).check_free()  # before a pilot is spent on it
     chosen = {"method": method, "rule": rule, "optimizer": optimizer, "batch": batch, "average": average}
     choice = _choice(problem, network, chosen, seeds, precision)
     if choice is not None:
