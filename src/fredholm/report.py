@@ -11,11 +11,9 @@ from pathlib import Path
 from string import Template
 from typing import Any, NamedTuple
 
-import jax
 from matplotlib.figure import Figure
 from plotly.offline import get_plotlyjs
 
-from fredholm.methods import DelayedTarget
 from fredholm.metrics import METRICS
 from fredholm.plots.comparison import plot_comparison, plot_variance
 from fredholm.plots.curves import seed_curve
@@ -27,6 +25,7 @@ from fredholm.plots.style import colors, png
 from fredholm.recipes import NotRebuildableError, decode
 from fredholm.solution import Solution
 from fredholm.storage import write_atomically
+from fredholm.training import setup
 
 GLYPHS = {"solid": "—", "dash": "╌", "dot": "⋯", "dashdot": "‒·", "longdash": "– –", "longdashdot": "—·"}  # the lines of DASHES
 SETTINGS = (
@@ -121,23 +120,13 @@ def safe_json(data: Any) -> str:
 
 
 def points_per_step(solution: Solution) -> int | None:
-    """Points at which integrands are evaluated in one step of one seed: the batch times the nodes of all integrals, those of the main
-    part of delayed targets among them. None where the run's problem, method or rule is not in its folder."""
-    problem = solution.problem
+    """Points at which integrands are evaluated in one step of one seed. None where the run's problem, method or rule is not in its
+    folder."""
     try:
         method, rule = decode(solution.settings["method"]), decode(solution.settings["rule"])
     except NotRebuildableError:
         return None
-    if problem is None:
-        return None
-    rules = [integral.rule or rule for integral in problem.integrals]
-    x = problem.domain.sample(jax.random.key(0))
-    measures = [integral.measure(x) for integral in problem.integrals]
-    nodes = sum(rule.size(measure) for rule, measure in zip(rules, measures, strict=True))
-    if isinstance(method, DelayedTarget) and (method.share(problem) > 0 or problem.unknowns):
-        second = method.main_rules(rules) if method.share(problem) > 0 else rules
-        nodes += sum(rule.size(measure) for rule, measure in zip(second, measures, strict=True))
-    return int(solution.settings["batch"]) * nodes
+    return None if solution.problem is None else setup.points_per_step(solution.problem, method, rule, int(solution.settings["batch"]))
 
 
 def readable(value: Any) -> str:
