@@ -87,7 +87,9 @@ def _run(path: Path, name: str, settings: Mapping[str, Any], labels: dict[str, A
         raise ValueError(f"{path}: run {name!r} has no problem; give one in base, for instance problem: poisson.")
     problem_name = str(options.pop("problem"))
     if is_file(problem_name):
-        raise ValueError(f"{path}: got problem: {problem_name}; a study has the library's problems, see fredholm list. Use fredholm compare.")
+        raise ValueError(
+            f"{path}: got problem: {problem_name}; a study has the library's problems, see fredholm list. Use fredholm compare."
+        )
     arguments = ["solve", problem_name]
     for key, value in options.items():
         arguments += [f"--{key}", *_texts(key, value)]

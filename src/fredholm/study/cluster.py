@@ -50,7 +50,9 @@ def _version() -> str:
         return "not installed"
 
 
-def on_cluster(client: Any, runs: Sequence[Run], pool: Path, cores: int | None, checkpoint_every: int | None = None) -> Iterator[tuple[Run, str]]:
+def on_cluster(
+    client: Any, runs: Sequence[Run], pool: Path, cores: int | None, checkpoint_every: int | None = None
+) -> Iterator[tuple[Run, str]]:
     """Runs as tasks, and their ends as they come. If this client dies, what has come is in the pool, and the rest is asked for again."""
     from distributed import as_completed
 

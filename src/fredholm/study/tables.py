@@ -45,7 +45,11 @@ def summary(folder: StudyFolder, found: Mapping[str, Outcome]) -> pandas.DataFra
             rows.append({**row, "reason": folder.failure(run)})
             continue
         kept = one.kept()
-        row |= {"metric": one.metric, "failed_seeds": int((~one.good).sum()), "best_step": int(one.steps[one.best_record()]) if len(one.steps) else 0}
+        row |= {
+            "metric": one.metric,
+            "failed_seeds": int((~one.good).sum()),
+            "best_step": int(one.steps[one.best_record()]) if len(one.steps) else 0,
+        }
         for name, values in {"best": one.best(), "last": one.last(), **{f"final_{m}": v for m, v in one.scores.items()}}.items():
             mean, low, high = bootstrap_interval(values[kept], least=0.0)
             row |= {name: mean, f"{name}_low": low, f"{name}_high": high}
