@@ -28,6 +28,11 @@ class Outcome(NamedTuple):
     seconds: float
 
     @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds, in order."""
+        return self.run.seeds
+
+    @property
     def good(self) -> np.ndarray:
         """Which seeds ended well."""
         return np.array([not entry.status.is_failure for entry in self.status])

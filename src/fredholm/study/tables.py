@@ -26,7 +26,7 @@ def tidy(folder: StudyFolder, found: Mapping[str, Outcome]) -> pandas.DataFrame:
             parts.append(pandas.DataFrame([{**about, "status": state.word, "reason": state.reason}]))
             continue
         rows: pandas.DataFrame = one.history.to_dataframe().reset_index().sort_values(["seed", "step"])
-        words = {seed: entry for seed, entry in zip(run.seeds, one.status, strict=True)}
+        words = dict(zip(run.seeds, one.status, strict=True))
         columns = {"status": [words[seed].status.name.lower() for seed in rows["seed"]]}
         columns["reason"] = [str(words[seed]) if words[seed].status.is_failure else "" for seed in rows["seed"]]
         lead = pandas.DataFrame({name: [value] * len(rows) for name, value in about.items()})
