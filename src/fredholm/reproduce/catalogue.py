@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping
 
 from fredholm.checks import nearest
-from fredholm.reproduce import ablations, figures
+from fredholm.reproduce import architecture, laws, main_text, sampling, targets
 from fredholm.reproduce.families import SCALES, Scale
 from fredholm.reproduce.panels import Figure
 
-FIGURES: Mapping[str, Callable[[Scale], Figure]] = {
-    f"figure-{number}": getattr(figures if number < 8 else ablations, f"figure_{number}") for number in range(1, 22)
-}
+_PARTS = (main_text, sampling, architecture, laws, targets)
+_MADE = {name.replace("_", "-"): make for part in _PARTS for name, make in vars(part).items() if name.startswith("figure_")}
+FIGURES: Mapping[str, Callable[[Scale], Figure]] = {name: _MADE[name] for name in (f"figure-{number}" for number in range(1, 22))}
 
 
 def figure(name: str, scale: str) -> Figure:

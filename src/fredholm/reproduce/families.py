@@ -23,6 +23,10 @@ class Budget(NamedTuple):
     seeds: int
 
 
+NAMES = {"poisson-2d": "Poisson", "maxwell": "Maxwell", "smoluchowski-1d": "Smoluchowski"}
+PLAIN, TARGET = "Standard (N=1)", "Delayed Target (N=1)"  # as published.csv calls them
+
+
 class Scale(NamedTuple):
     """How much of the paper's effort is spent; the settings are the same."""
 
@@ -106,6 +110,11 @@ def train(
         average=0.0,  # the scores are those of the network itself
         labels={"problem": family.kind, "method": what.split(",")[0], **labels},
     )
+
+
+def mark(name: str, value: Any, usual: Any) -> str:
+    """What a changed setting adds to a run's name; nothing for the base, which every sweep shares."""
+    return "" if value == usual else f", {name}={value:g}" if isinstance(value, (int, float)) else f", {name}={value}"
 
 
 def standard(scale: Scale, family: Family, n: int = 1, changes: str = "", batch: int | None = None, **options: Any) -> Run:

@@ -42,3 +42,8 @@ def panels(figure: int) -> list[tuple[str, str, str]]:
     """Problem, quantity and panel of everything that is published of a figure."""
     rows = [(row["problem"], row["quantity"], row["panel"]) for row in _rows() if int(row["paper_figure"]) == figure]
     return list(dict.fromkeys(rows))
+
+
+def bars(figure: int, problem: str, quantity: str) -> dict[str, float]:
+    """Published bars: each is a series of one point."""
+    return {name: float(series.y[0]) for name, series in published(figure, problem, quantity).items()}

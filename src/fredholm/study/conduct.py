@@ -40,6 +40,7 @@ def conduct(
     missing = folder.missing()
     with contextlib.ExitStack() as stack:
         client = None if scheduler is None else stack.enter_context(connected(scheduler))
+        folder.begin()
         stack.enter_context(folder.locked())
         total: Total = stack.enter_context(total_progress(estimates(missing), shown=progress and bool(missing)))
         ends: Iterator[End]

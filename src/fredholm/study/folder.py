@@ -36,7 +36,7 @@ class StudyFolder:
     def create(
         cls, path: str | os.PathLike[str], title: str, runs: Sequence[Run], *, pool: str = "runs", about: dict[str, Any] | None = None
     ) -> "StudyFolder":
-        """The folder for these runs: new, or that of the same study, to which runs may have been added since."""
+        """The folder for these runs: new, or that of the same study, to which runs may have been added since. Nothing is written yet."""
         folder = cls(Path(path), title, runs, pool, about)
         if not folder.runs:
             raise ValueError(f"study {title!r}: got no runs; expected at least one.")
@@ -48,15 +48,18 @@ class StudyFolder:
             _check_same(cls.open(folder.path), folder)
         elif folder.path.exists() and (not folder.path.is_dir() or any(folder.path.iterdir())):
             raise ValueError(f"out: {folder.path} exists and is not the folder of a study. Choose another name.")
-        try:
-            folder.pool.mkdir(parents=True, exist_ok=True)
-            folder.path.mkdir(parents=True, exist_ok=True)
-            content = {"format": FORMAT, "title": title, "pool": pool, "about": folder.about, "runs": [run._asdict() for run in runs]}
-            text = json.dumps(content, indent=1, ensure_ascii=False)
-            write_atomically(folder.path / STUDY, lambda file: file.write(text.encode()))
-        except OSError as error:
-            raise ValueError(f"out: cannot write to {folder.path}: {error.strerror or error}. Choose another folder.") from error
         return folder
+
+    def begin(self) -> None:
+        """Writes `study.json`."""
+        runs = [run._asdict() for run in self.runs]
+        text = json.dumps({"format": FORMAT, "title": self.title, "pool": self._pool, "about": self.about, "runs": runs}, indent=1)
+        try:
+            self.pool.mkdir(parents=True, exist_ok=True)
+            self.path.mkdir(parents=True, exist_ok=True)
+            write_atomically(self.path / STUDY, lambda file: file.write(text.encode()))
+        except OSError as error:
+            raise ValueError(f"out: cannot write to {self.path}: {error.strerror or error}. Choose another folder.") from error
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> "StudyFolder":
