@@ -1,4 +1,4 @@
-"""The paper's figures: every published number stands beside a run of ours, settings are the published ones, and verdicts follow the data."""
+"""The paper's figures: every published number stands beside a run of ours, and verdicts follow the data."""
 
 import numpy as np
 import pytest

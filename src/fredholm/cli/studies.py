@@ -105,22 +105,24 @@ def _finish(folder: StudyFolder, found: Mapping[str, Outcome]) -> int:
     from fredholm.study.page import Judged, write_study_page
 
     _print_results(folder, found)
-    judged, pictures, note = [], {}, ""
+    judged, pictures, note, published = [], {}, "", []
     if "figure" in folder.about and "scale" in folder.about:
         from fredholm.reproduce.catalogue import figure
         from fredholm.reproduce.claims import Results
         from fredholm.reproduce.draw import draw
-        from fredholm.reproduce.tables import write_claims
+        from fredholm.reproduce.tables import Beside, beside, write_rows
 
         chosen = figure(str(folder.about["figure"]), str(folder.about["scale"]))
         findings = [(claim.text, claim.assess(Results(found))) for claim in chosen.claims]
         judged = [Judged(text, finding.verdict.value, finding.evidence) for text, finding in findings]
         pictures = {f"Figure {chosen.number}, ours": draw(chosen, folder, found, folder.path / "figure.png")}
-        note = chosen.note
-        write_claims(folder.path / "claims.csv", judged)
+        note, rows = chosen.note, beside(chosen, found)
+        write_rows(folder.path / "claims.csv", Judged._fields, judged)
+        write_rows(folder.path / "published.csv", Beside._fields, rows)
+        published = [(one.panel, one.series, one.x, (one.ours, one.low, one.high), one.published) for one in rows]
         for claim in judged:
             Console().print(f"[{COLORS.get(claim.verdict, 'yellow')}]{claim.verdict:>26}[/]  {claim.claim}", highlight=False)
-    page = write_study_page(folder, found, claims=judged, pictures=pictures, note=note)
+    page = write_study_page(folder, found, claims=judged, pictures=pictures, note=note, published=published)
     print(f"{'tables':<10}{folder.path / 'table.csv'}, summary.csv, paired.csv\n{'page':<10}{page}", flush=True)
     failed = [run.name for run in folder.runs if folder.failure(run)]
     if failed:

@@ -47,7 +47,7 @@ def _architecture(scale: Scale, figure: int, family: Family) -> tuple[list[Panel
         return {label: {float(n): pair[place] for n, pair in found.items()} for place, label in enumerate((PLAIN, TARGET))}
 
     def activation(place: int, label: str) -> Bars:
-        found = bars(published(figure, kind, f"activation ({label} N=1)"))
+        found = bars(figure, kind, f"activation ({label} N=1)")
         return Bars(f"{label}, activation", {n: pair[place] for n, pair in runs.activations.items()}, found)
 
     panels: list[Panel] = [

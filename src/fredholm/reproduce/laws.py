@@ -17,7 +17,7 @@ from fredholm.reproduce.families import (
     standard,
 )
 from fredholm.reproduce.panels import Bars, Figure, Panel
-from fredholm.reproduce.published import bars, published
+from fredholm.reproduce.published import bars
 from fredholm.study import Run
 
 Make = Callable[..., Run]
@@ -61,7 +61,7 @@ def _volumes(scale: Scale, family: Family, noun: str) -> tuple[list[Panel], list
     for make, label in ((plain, "standard"), (target, "delayed target")):
         by_radius = {radius: run(make, radius, usual_center) for radius in radii}
         by_center = {center: run(make, usual_radius, center) for center in centers}
-        found = {part: bars(published(14, kind, f"{noun} {part} ({label} N=1)")) for part in ("radius", "centre")}
+        found = {part: bars(14, kind, f"{noun} {part} ({label} N=1)") for part in ("radius", "centre")}
         panels += [Bars(f"{name}, {label}: radius", by_radius, found["radius"]), Bars(f"{label}: centre", by_center, found["centre"])]
         sweeps.append(list({one.key: one for one in (*by_radius.values(), *by_center.values())}.values()))
     text = f"{name}: the delayed target is more robust to the law of the volumes than standard."

@@ -26,8 +26,10 @@ def figure_1(scale: Scale) -> Figure:
     one, hundred, ten = standard(scale, POISSON, 1), standard(scale, POISSON, 100), standard(scale, POISSON, 10)
     rows = [
         [Map("analytical", hundred, "truth"), Map("standard, N=100", hundred), Map("standard, N=1", one)],
-        [Curves("training loss and integration variance", {"N=1": one, "N=100": hundred}, "loss", also=("integration_variance",))],
-        [Curves("error", {"N=1": one, "N=100": hundred})],
+        [
+            Curves("training loss and integration variance", {"N=1": one, "N=100": hundred}, "loss", also=("integration_variance",)),
+            Curves("error", {"N=1": one, "N=100": hundred}),
+        ],
     ]
     claims = [
         Claim("The standard solution with N=1 is over-smooth: N=100 is better.", better(hundred, one)),

@@ -43,14 +43,16 @@ def write_study_page(
     claims: Sequence[Judged] = (),
     pictures: Mapping[str, Figure] | None = None,
     note: str = "",
+    published: Sequence[tuple[str, str, float, tuple[float, float, float], float]] = (),
 ) -> Path:
-    """Writes `report.html` into the study's folder."""
+    """Writes `report.html` into the study's folder. `published` are panel, series, place on its axis, our best error, the published one."""
     charts = _charts(found)
     parts = [
         _failures(folder),
         f"<p>{escape(note)}</p>" if note else "",
         "".join(picture(figure, caption) for caption, figure in (pictures or {}).items()),
         _claims(claims),
+        _published(published),
         "<h2>Results</h2>",
         f'<div class="wide">{_results(folder, found)}</div>',
         '<p class="soft">Best: the record where the mean over the seeds is least, as published numbers are chosen; end: the mean over the '
@@ -81,6 +83,18 @@ def _claims(claims: Sequence[Judged]) -> str:
     about = "Each verdict follows from a 95 % interval over seeds; runs are compared seed by seed, as ratios of their best errors."
     made = table(["claim", "verdict", "what was measured"], "".join(rows), "claims")
     return f'<h2>Claims</h2><p class="soft">{about}</p><div class="wide">{made}</div>'
+
+
+def _published(rows: Sequence[tuple[str, str, float, tuple[float, float, float], float]]) -> str:
+    if not rows:
+        return ""
+    body = []
+    for panel, series, x, ours, theirs in rows:
+        cells = [escape(panel), escape(series), "" if x != x else f"{x:g}", _interval(ours), number(theirs), number(ours[0] / theirs)]
+        body.append("<tr>" + "".join(f'<td class="number">{cell}</td>' for cell in cells) + "</tr>")
+    about = "Best errors: ours after the steps of this scale, the paper's after 200 000 steps of 100 seeds."
+    made = table(["panel", "series", "at", "ours", "published", "ratio"], "".join(body), "published")
+    return f'<h2>Beside the published numbers</h2><p class="soft">{about}</p><div class="wide">{made}</div>'
 
 
 def _results(folder: StudyFolder, found: Mapping[str, Outcome]) -> str:
