@@ -46,7 +46,7 @@ def ten() -> None:
         "delayed target, i.i.d. N = N' = 5": {"method": delayed(250.0), "rule": fr.MonteCarlo(5), "batch": 100},
         "delayed target, QMC N = N' = 5": {"method": delayed(250.0), "rule": fr.QuasiMonteCarlo(5, randomize=fr.Shift()), "batch": 100},
     }
-    print_table("Poisson, d = 10", problem, rows, steps=1500, seeds=2, optimizer=fr.Adam(1e-3, fr.Cosine()))
+    print_table("Poisson, d = 10", problem, rows, steps=8000, seeds=2, optimizer=fr.Adam(3e-3, fr.Cosine()))
 
 
 def delayed(split: float) -> fr.DelayedTarget:

@@ -8,6 +8,8 @@ import optax
 import pytest
 
 import fredholm as fr
+from fredholm.keys import Keys
+from fredholm.training.chunk import Program
 from fredholm.training.loop import Training
 from fredholm.training.setup import prepare
 
@@ -76,10 +78,10 @@ def test_averaging_does_not_change_the_training_and_is_the_answer(tmp_path):
     for method in (fr.DelayedTarget(), fr.Standard()):
         raw = fr.solve(VOLTERRA, method, steps=30, average=0.0, **keywords)
         made = fr.solve(VOLTERRA, method, steps=30, average=0.9, **keywords)
-        assert np.array_equal(weights(raw), weights(made))
-        assert np.array_equal(raw.history["error"], made.history["error_main"])
-        assert np.array_equal(raw.members(POINTS).mean(axis=0), made.main(POINTS))
-        assert not np.array_equal(made(POINTS), made.main(POINTS))
+        assert np.allclose(weights(raw), weights(made), rtol=1e-5, atol=1e-6)  # two programs: the compiler may fuse them differently
+        assert np.allclose(raw.history["error"], made.history["error_main"], rtol=1e-4)
+        assert np.allclose(raw.members(POINTS).mean(axis=0), made.main(POINTS), rtol=1e-4)
+        assert not np.allclose(made(POINTS), made.main(POINTS), rtol=1e-4)
         assert "error_main" not in raw.history
         assert np.allclose(made.history["error"][:, -1], made.evaluate()["relative_l2"], rtol=1e-5)
     fr.solve(VOLTERRA, method, steps=17, average=0.9, out=tmp_path / "run", **keywords)
@@ -87,6 +89,18 @@ def test_averaging_does_not_change_the_training_and_is_the_answer(tmp_path):
     for other in (resumed, fr.load(tmp_path / "run")):
         assert np.array_equal(made.members(POINTS), other.members(POINTS))
         assert np.array_equal(made.main(POINTS), other.main(POINTS))
+
+
+def test_a_step_with_an_average_is_the_same_step(key):
+    keys = Keys.of(3)
+    plain, averaging = (Program(fr.DelayedTarget(), (fr.MonteCarlo(2),), optax.adam(1e-2), 4, average) for average in (0.0, 0.9))
+    network = TINY["network"].build(1, 1, key)
+    states = [program.init(network, VOLTERRA) for program in (plain, averaging)]
+    with jax.disable_jit():
+        for step in range(3):
+            states = [program.step(state, VOLTERRA, keys, jnp.asarray(step))[0] for program, state in zip((plain, averaging), states)]
+    for one, other in zip(jax.tree.leaves(states[0].u), jax.tree.leaves(states[1].u), strict=True):
+        assert np.array_equal(one, other), "bit for bit, since nothing is compiled"
 
 
 def test_the_average_is_the_weighted_mean_of_the_parameters_after_each_step():

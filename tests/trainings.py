@@ -28,7 +28,7 @@ def poisson():
 
 
 def maxwell():
-    problem, optimizer = fr.problems.Maxwell(), fr.Adam(4e-3, fr.Cosine())
+    problem, optimizer = fr.problems.Maxwell(), fr.Adam(1e-2, fr.Cosine())
     keywords = {"steps": 2500, "seeds": SEEDS, "network": fr.MLP(32, 4, "tanh"), "optimizer": optimizer}
     return {
         "standard": fr.solve(problem, fr.Standard(), rule=fr.MonteCarlo(1), batch=60, **keywords),
