@@ -17,7 +17,7 @@ from fredholm.cli.names import kebab
 from fredholm.cli.study_file import read_study
 from fredholm.plots.names import with_interval
 from fredholm.statistics import bootstrap_interval
-from fredholm.study import Outcome, StudyFolder, conduct, outcomes
+from fredholm.study import Outcome, Run, StudyFolder, conduct, outcomes
 from fredholm.study.estimate import estimates, words
 from fredholm.study.folder import STUDY
 
@@ -28,8 +28,7 @@ def study(options: Namespace) -> int:
     """`fredholm study`."""
     title, runs = read_study(Path(options.study))
     folder = StudyFolder.create(options.out or Path("runs") / kebab(Path(options.study).stem), title, runs)
-    found = _conducted(folder, options)
-    return _finish(folder, found)
+    return _ended(_finish(folder, _conducted(folder, options)))
 
 
 def reproduce(options: Namespace) -> int:
@@ -42,10 +41,17 @@ def reproduce(options: Namespace) -> int:
     if options.scale not in SCALES:
         raise nearest("scale", options.scale, SCALES)
     names = list(FIGURES) if options.figure == "all" else [options.figure]
-    return max(_reproduce(name, options) for name in names)
+    return _ended([failed for name in names for failed in _reproduce(name, options)])
 
 
-def _reproduce(name: str, options: Namespace) -> int:
+def _ended(failed: list[str]) -> int:
+    """0, or an error with the runs that failed."""
+    if failed:
+        raise CommandError(f"{len(failed)} runs failed: {', '.join(failed[:5])}. Their reasons are in the tables; they are tried again.")
+    return 0
+
+
+def _reproduce(name: str, options: Namespace) -> list[str]:
     from fredholm.reproduce.catalogue import figure
 
     chosen = figure(name, options.scale)
@@ -55,14 +61,13 @@ def _reproduce(name: str, options: Namespace) -> int:
         existing = StudyFolder.open(place) if (place / STUDY).is_file() else None
         missing = [run for run in chosen.runs if existing is None or not existing.is_finished(run)]
         print(f"{name:<12}{_plan(missing, len(chosen.runs))}", flush=True)
-        return 0
+        return []
     about = {"figure": name, "scale": options.scale}
     folder = StudyFolder.create(place, title, chosen.runs, pool="../runs", about=about)
-    found = _conducted(folder, options)
-    return _finish(folder, found)
+    return _finish(folder, _conducted(folder, options))
 
 
-def _plan(missing: list, runs: int) -> str:
+def _plan(missing: list[Run], runs: int) -> str:
     """What is to be done, and how long it will take."""
     unique = {run.key: run for run in missing}
     steps = sorted({run.settings["steps"] for run in missing})
@@ -97,11 +102,12 @@ def _conducted(folder: StudyFolder, options: Namespace) -> dict[str, Outcome]:
 def study_report(path: Path) -> int:
     """`fredholm report` on a study."""
     folder = StudyFolder.open(path)
-    return _finish(folder, outcomes(folder))
+    _finish(folder, outcomes(folder))
+    return 0
 
 
-def _finish(folder: StudyFolder, found: Mapping[str, Outcome]) -> int:
-    """Prints the results, makes the page, and says where things are; an error if a run failed."""
+def _finish(folder: StudyFolder, found: Mapping[str, Outcome]) -> list[str]:
+    """Prints the results, makes the page, and says where things are; returns the names of the runs that failed."""
     from fredholm.study.page import Judged, write_study_page
 
     _print_results(folder, found)
@@ -124,10 +130,7 @@ def _finish(folder: StudyFolder, found: Mapping[str, Outcome]) -> int:
             Console().print(f"[{COLORS.get(claim.verdict, 'yellow')}]{claim.verdict:>26}[/]  {claim.claim}", highlight=False)
     page = write_study_page(folder, found, claims=judged, pictures=pictures, note=note, published=published)
     print(f"{'tables':<10}{folder.path / 'table.csv'}, summary.csv, paired.csv\n{'page':<10}{page}", flush=True)
-    failed = [run.name for run in folder.runs if folder.failure(run)]
-    if failed:
-        raise CommandError(f"{len(failed)} of {len(folder.runs)} runs failed: {', '.join(failed[:5])}. Their reasons are in the table.")
-    return 0
+    return [run.name for run in folder.runs if folder.failure(run)]
 
 
 def _print_results(folder: StudyFolder, found: Mapping[str, Outcome]) -> None:

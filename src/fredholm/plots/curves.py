@@ -41,7 +41,8 @@ class Curve(NamedTuple):
 class Recorded(Protocol):
     """A solution, or the outcome of a run of a study, as far as its curves go."""
 
-    history: xr.Dataset
+    @property
+    def history(self) -> xr.Dataset: ...
 
     @property
     def seeds(self) -> tuple[int, ...]: ...

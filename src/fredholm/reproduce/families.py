@@ -198,8 +198,9 @@ def more_samples(scale: Scale, dim: int) -> dict[str, dict[float, Run]]:
     def target(n: int, main: int) -> Run:
         method = DelayedTarget(0.996, 4.0, 500.0, main=main)
         what = f"delayed target N={n} N'={main}, d={dim}"
-        labels = {"dimension": dim, "N": n, "N'": main}
-        return train(scale, SINGLE, what, method, MonteCarlo(n), 500, problem=problem, budget="poisson-samples", **labels)
+        return train(
+            scale, SINGLE, what, method, MonteCarlo(n), 500, problem=problem, budget="poisson-samples", dimension=dim, N=n, main=main
+        )
 
     def plain(n: int) -> Run:
         return standard(scale, SINGLE, n, f", d={dim}", batch=10, problem=problem, budget="poisson-samples", dimension=dim, N=n)

@@ -1,5 +1,7 @@
 """Figures 1 to 7: the main text."""
 
+from typing import Any
+
 from fredholm.methods import DelayedTarget
 from fredholm.reproduce.claims import Claim, better, every, floors, larger, stable, turns_up
 from fredholm.reproduce.families import (
@@ -130,7 +132,7 @@ def figure_4(scale: Scale) -> Figure:
 
 def figure_5(scale: Scale) -> Figure:
     """Maxwell's equations."""
-    budget = {"budget": "maxwell-main"}
+    budget: dict[str, Any] = {"budget": "maxwell-main"}
     one, hundred = standard(scale, MAXWELL, 1, **budget), standard(scale, MAXWELL, 100, **budget)
     even, twice = deterministic(scale, MAXWELL, 1, **budget), double(scale, MAXWELL, 1, **budget)
     target = delayed(scale, MAXWELL, **budget)
@@ -179,7 +181,7 @@ def figure_7(scale: Scale) -> Figure:
     """Smoluchowski's equation with more sizes."""
     panels, claims = [], []
     for dim in (1, 2, 3):
-        options = {} if dim == 1 else {"problem": smoluchowski(dim), "dimension": dim}
+        options: dict[str, Any] = {} if dim == 1 else {"problem": smoluchowski(dim), "dimension": dim}
         mark = "" if dim == 1 else f", d={dim}"
         one, hundred = standard(scale, SMOLUCHOWSKI, 1, mark, **options), standard(scale, SMOLUCHOWSKI, 100, mark, **options)
         target = delayed(scale, SMOLUCHOWSKI, mark, **options)

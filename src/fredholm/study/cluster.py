@@ -1,6 +1,7 @@
 """On a cluster: every run is a task of Dask, and its result comes back through Dask, so that no file system need be shared."""
 
 import contextlib
+import logging
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -14,6 +15,7 @@ from fredholm.study.run import Run
 from fredholm.study.work import describe_failure, pack, perform, unpack
 from fredholm.training.devices import use_all_cores
 
+logger = logging.getLogger("fredholm")
 ANSWER = 8.0  # seconds that a scheduler has to answer
 RETRIES = 3  # of a task that ends with an error of the cluster; one whose worker dies is started elsewhere by Dask itself
 
@@ -34,20 +36,24 @@ def connected(address: str) -> Iterator[Any]:
             "for instance tcp://127.0.0.1:8786; start one with: dask scheduler."
         ) from None
     try:
-        ours = metadata.version("fredholm")
-        for worker, theirs in client.run(_version).items():
-            if theirs != ours:
-                raise ValueError(f"--scheduler: the worker {worker} has fredholm {theirs}; expected {ours}, as here.")
+        _check_versions(client)
         yield client
     finally:
         client.close(timeout=ANSWER)
 
 
-def _version() -> str:
+def _check_versions(client: Any) -> None:
+    """Refuses a cluster whose workers have another fredholm; one without workers is waited for."""
+    ours = metadata.version("fredholm")
     try:
-        return metadata.version("fredholm")
-    except metadata.PackageNotFoundError:
-        return "not installed"
+        found = client.run(metadata.version, "fredholm", on_error="return")
+    except Exception as error:
+        raise ValueError(f"--scheduler: its workers cannot be asked for their version: {describe_failure(error)}.") from None
+    if not found:
+        logger.warning("the scheduler has no workers yet; runs start when there are some")
+    for worker, theirs in found.items():
+        if theirs != ours:
+            raise ValueError(f"--scheduler: the worker {worker} has fredholm {theirs}; expected {ours}, as here.")
 
 
 def on_cluster(

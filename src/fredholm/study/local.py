@@ -73,6 +73,6 @@ def _perform(run: Run, pool: Path, checkpoint_every: int | None) -> str:
     """In a process of its own. Ctrl-C reaches it too, and it saves its run."""
     try:
         perform(run, pool / run.key, checkpoint_every=checkpoint_every)
-    except Exception as error:
+    except (Exception, KeyboardInterrupt) as error:
         return describe_failure(error)
     return ""

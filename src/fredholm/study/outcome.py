@@ -64,9 +64,9 @@ class Outcome(NamedTuple):
         return values[:, self.best_record(quantity)] if values.shape[1] else np.full(len(values), np.nan)
 
     def last(self, quantity: str = "error") -> np.ndarray:
-        """The mean over the last twentieth of the training, of every seed: one record is noisy."""
-        values = self.curve(quantity)
-        return values[:, -max(1, values.shape[1] // 20) :].mean(axis=1) if values.shape[1] else np.full(len(values), np.nan)
+        """The mean over the last twentieth of its training, of every seed: one record is noisy. For a seed that failed, before it did."""
+        alive = [values[np.isfinite(values)] for values in self.curve(quantity)]
+        return np.array([values[-max(1, len(values) // 20) :].mean() if len(values) else np.nan for values in alive])
 
 
 def outcome(folder: StudyFolder, run: Run) -> Outcome | None:
