@@ -1,5 +1,11 @@
 """The paper's figures: every published number stands beside a run of ours, and verdicts follow the data."""
 
+import csv
+import html
+import re
+import shutil
+import subprocess
+
 import numpy as np
 import pytest
 
@@ -12,10 +18,12 @@ from fredholm.reproduce.claims import Claim, Results, Verdict
 from fredholm.reproduce.families import GAUSS_NODES, LEJA_NODES, SCALES, high_dimension
 from fredholm.reproduce.panels import Bars, Curves, Lines
 from fredholm.reproduce.published import panels
-from fredholm.study import make_run
+from fredholm.study import StudyFolder, make_run, outcomes
+from fredholm.study.page import Judged, write_study_page
 from fredholm.training.setup import points_per_step
 from test_study import synthetic
 
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 PAPER = SCALES["paper"]
 QUICK = [name for name in FIGURES if name != "figure-7"]  # whose truths in 2 and 3 dimensions take minutes to compute
 
@@ -161,3 +169,70 @@ def test_the_estimate_is_given_before_anything_runs(tmp_path, monkeypatch, capsy
     assert main(["reproduce", "figure-2", "--scale", "laptop", "--estimate"]) == 0
     assert "5 of 5 runs to do, 20,000 steps, 4 seeds: about" in capsys.readouterr().out
     assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture(scope="module")
+def smoke(tmp_path_factory):
+    """Figure 1 at smoke scale, by the command."""
+    out = tmp_path_factory.mktemp("reproduce")
+    assert main(["reproduce", "figure-1", "--scale", "smoke", "--out", str(out)]) == 0
+    return out / "figure-1"
+
+
+def test_a_figure_at_smoke_scale_is_a_picture_tables_and_a_page(smoke, capsys, monkeypatch):
+    assert {"figure.png", "report.html", "table.csv", "summary.csv", "paired.csv", "claims.csv", "published.csv"} <= set(
+        path.name for path in smoke.iterdir()
+    )
+    with (smoke / "claims.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == len(figure("figure-1", "smoke").claims)
+    assert {row["verdict"] for row in rows} == {Verdict.OPEN.value}
+    size = sum(path.stat().st_size for path in smoke.parent.rglob("*") if path.is_file())
+    assert size < 10 * 2**20
+    monkeypatch.setattr("fredholm.study.work.solve", None)  # nothing is trained twice
+    assert main(["reproduce", "figure-1", "--scale", "smoke", "--out", str(smoke.parent)]) == 0
+    assert "all 2 runs are finished" in capsys.readouterr().out
+
+
+def test_the_page_asks_for_nothing_from_outside_and_has_its_script_once(smoke):
+    text = (smoke / "report.html").read_text(encoding="utf-8")
+    assert not re.search(r'<(script|link|img|iframe)[^>]*(src|href)="(?!data:)', text)
+    assert len(re.findall(r"<script>", text)) == 2
+    for link in re.findall(r'<a href="([^"]*)"', text):
+        assert (smoke / link / "run.json").is_file()
+
+
+def test_nothing_of_a_study_becomes_markup(smoke, tmp_path):
+    attack = "<script>alert(1)</script>"
+    folder = StudyFolder.open(smoke)
+    evil = StudyFolder(tmp_path, attack, [run._replace(name=attack + str(index)) for index, run in enumerate(folder.runs)], "runs")
+    shutil.copytree(folder.pool, evil.pool)
+    page = write_study_page(evil, outcomes(evil), claims=[Judged(attack, attack, attack)], note=attack)
+    text = page.read_text(encoding="utf-8")
+    assert attack not in text
+    assert html.escape(attack) in text
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no chromium on this machine: the page is not tried in a browser")
+def test_a_browser_draws_the_study_and_picks_a_quantity_and_a_run(smoke, tmp_path):
+    picks = """<script>
+      const seen = () => document.querySelectorAll("g.trace.scatter path.js-line").length, found = [seen()];
+      const choose = (name, index) => {
+        const select = document.querySelector(`[data-pick=${name}]`);
+        select.selectedIndex = index; select.dispatchEvent(new Event("change")); found.push(seen());
+      };
+      choose("method", 1); choose("quantity", 1);
+      document.querySelector("[data-scale=linear]").click();
+      document.body.dataset.found = found.join(" ");
+    </script></body>"""
+    page = tmp_path / "page.html"
+    page.write_text((smoke / "report.html").read_text(encoding="utf-8").replace("</body>", picks), encoding="utf-8")
+    flags = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update"
+    flags += " --disable-sync --virtual-time-budget=8000 --enable-logging=stderr --dump-dom"
+    command = [str(BROWSER), *flags.split(), f"--user-data-dir={tmp_path}", page.as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert [line for line in done.stderr.splitlines() if "CONSOLE" in line] == []
+    everything, one, other = map(int, re.search(r'data-found="([^"]*)"', done.stdout).group(1).split())
+    assert everything > one > 0
+    assert other > 0
+    assert 'data-scale="linear" aria-pressed="true"' in done.stdout
