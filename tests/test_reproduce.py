@@ -180,9 +180,9 @@ def smoke(tmp_path_factory):
 
 
 def test_a_figure_at_smoke_scale_is_a_picture_tables_and_a_page(smoke, capsys, monkeypatch):
-    assert {"figure.png", "report.html", "table.csv", "summary.csv", "paired.csv", "claims.csv", "published.csv"} <= set(
+    assert {"figure.png", "report.html", "table.csv", "summary.csv", "paired.csv", "claims.csv", "published.csv"} <= {
         path.name for path in smoke.iterdir()
-    )
+    }
     with (smoke / "claims.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == len(figure("figure-1", "smoke").claims)
