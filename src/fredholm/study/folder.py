@@ -3,13 +3,14 @@
 import contextlib
 import json
 import os
+import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from fredholm.storage import RunFolder, write_atomically
 from fredholm.study.run import Run
-from fredholm.study.work import RESULT
+from fredholm.study.work import PART, RESULT
 
 STUDY = "study.json"
 FORMAT = 1
@@ -89,6 +90,8 @@ class StudyFolder:
     def locked(self) -> Iterator[None]:
         """Holds the pool: one process at a time starts runs in it."""
         with RunFolder(self.pool).locked():
+            for left in self.pool.glob(f".*{PART}"):  # by a process that was killed while it received a result
+                shutil.rmtree(left, ignore_errors=True)
             yield
 
     def is_finished(self, run: Run) -> bool:

@@ -20,6 +20,7 @@ from fredholm.study.run import PARTS, Run
 
 RESULT = "result.json"  # a run that has it is finished
 FILES = ("run.json", "history.nc", "checkpoint-0.npz", "checkpoint-1.npz", RESULT)
+PART = ".part"  # a folder that is being received
 KEPT = ("steps", "batch", "seeds", "record_every", "precision", "average")
 Tell = Callable[[Any], object]
 
@@ -72,7 +73,7 @@ def pack(folder: Path) -> dict[str, bytes]:
 
 def unpack(files: Mapping[str, bytes], folder: Path) -> None:
     """Makes the folder of a finished run, whole or not at all."""
-    temporary = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}")
+    temporary = folder.with_name(f".{folder.name}.{uuid.uuid4().hex}{PART}")
     temporary.mkdir(parents=True)
     try:
         for name in FILES:  # these names only, whatever was sent
