@@ -29,7 +29,7 @@ QUICK = [name for name in FIGURES if name != "figure-7"]  # whose truths in 2 an
 
 
 @pytest.mark.parametrize("name", QUICK)
-def test_every_published_number_stands_beside_a_run_of_ours(name, monkeypatch):
+def test_every_published_number_stands_beside_a_run_of_ours_of_the_published_effort(name, monkeypatch):
     asked = []
     original = published.published
 
@@ -48,14 +48,8 @@ def test_every_published_number_stands_beside_a_run_of_ours(name, monkeypatch):
     for panel in (panel for row in made.rows for panel in row):
         if isinstance(panel, (Bars, Curves, Lines)):
             assert set(panel.published) <= set(panel.bars if isinstance(panel, Bars) else panel.lines)
-
-
-@pytest.mark.parametrize("name", QUICK)
-def test_the_runs_of_a_figure_have_names_of_their_own_and_the_published_effort(name):
-    runs = figure(name, "paper").runs
-    assert len({run.name for run in runs}) == len(runs)
-    assert len({run.key for run in runs}) == len(runs)
-    for run in runs:
+    assert len({run.name for run in made.runs}) == len({run.key for run in made.runs}) == len(made.runs)
+    for run in made.runs:
         assert (run.settings["steps"], len(run.seeds), run.settings["average"]) == (200_000, 100, 0.0)
 
 

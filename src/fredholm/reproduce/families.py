@@ -73,8 +73,8 @@ def smoluchowski(dim: int = 1, loss_rule: AbstractRule | None = None) -> Equatio
 
 
 WEAK = {1: 400, 10: 80, 100: 8, 1000: 1}
-POISSON = Family("poisson-2d", Poisson, 1, WEAK, DelayedTarget(0.999, 1.0, 100.0), MLP(64, 3, "silu"), 0.0226)
-MAXWELL = Family("maxwell", Maxwell, 1, WEAK, DelayedTarget(0.75, 64.0, 1000.0), MLP(64, 5, "tanh"), 0.019)
+POISSON = Family("poisson-2d", functools.cache(Poisson), 1, WEAK, DelayedTarget(0.999, 1.0, 100.0), MLP(64, 3, "silu"), 0.0226)
+MAXWELL = Family("maxwell", functools.cache(Maxwell), 1, WEAK, DelayedTarget(0.75, 64.0, 1000.0), MLP(64, 5, "tanh"), 0.019)
 SMOLUCHOWSKI = Family(
     "smoluchowski-1d", smoluchowski, 0, {1: 400, 10: 40, 100: 4, 1000: 1}, DelayedTarget(0.99, 1.0), MLP(64, 3, "silu"), 0.201
 )
