@@ -67,7 +67,7 @@ def on_cluster(
         for run in runs
     }
     try:
-        for future in as_completed(list(futures)):
+        for future in as_completed(list(futures), loop=client.loop):
             run = futures[future]
             try:
                 files, reason = future.result()
