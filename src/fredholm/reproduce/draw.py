@@ -2,11 +2,14 @@
 
 import os
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import jax
+import matplotlib
 import numpy as np
 from matplotlib import figure as mpl
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
 
 from fredholm.domains import Sphere
 from fredholm.plots.curves import draw_curve, log_scale, seed_curve
@@ -15,12 +18,14 @@ from fredholm.plots.panels import color_bar, heat_map, profile_panel
 from fredholm.plots.shown import look, plane, profiles, robust_limits
 from fredholm.plots.style import PALETTE, TRUTH, colors, compose, finish, house_style, plain, step_axis
 from fredholm.reproduce.panels import Bars, Curves, Figure, Lines, Map, Nodes, Panel, Radial
-from fredholm.reproduce.published import Series
+from fredholm.reproduce.published import Series, panels
 from fredholm.statistics import bootstrap_interval
 from fredholm.study import Outcome, Run, StudyFolder
 from fredholm.study.outcome import solution
 
 PUBLISHED = "#555555"
+DOTTED: Any = {"linestyle": (0, (1, 1.2)), "linewidth": 1.3, "alpha": 0.8}  # what is published
+LEGEND = "solid: ours, means with 95 % intervals or ranges over seeds; dotted, crosses or hatched: published"
 CIRCLES = ((-0.9, 0.75, 0.5), (0.7, 0.8, 0.75), (-0.55, -0.75, 0.8), (0.95, -0.8, 0.45))  # centre and radius
 
 
@@ -73,10 +78,14 @@ class _Drawing:
         problem = own.problem
         assert problem is not None
         line = profiles(problem)[0]
-        profile_panel(axes, line, {"ours": look(own, problem, line.points)}, {"ours": colors([panel.title])[panel.title]})
-        if panel.published is not None:
-            x, y = panel.published.x, panel.published.y
-            axes.plot(x, (y - y.mean()) / y.std(), ":", color=PUBLISHED, linewidth=1.4, label="published (standardised)")
+        shown = look(own, problem, line.points)
+        truth = shown.truth
+        profile_panel(axes, line, {"ours": shown}, {"ours": colors([panel.title])[panel.title]})
+        if panel.published is not None and truth is not None:
+            # The published curve in our units: by the map that brings the published truth onto ours.
+            model, known = panel.published
+            own_truth = np.interp(known.x, line.abscissa, line.spread(truth)[..., 0].mean(axis=-1))
+            axes.plot(model.x, np.polyval(np.polyfit(known.y, own_truth, 1), model.y), **DOTTED, color=PUBLISHED, label="published")
         axes.set_ylabel("standardised $U$")
         axes.legend(fontsize=6.5)
         return None
@@ -105,18 +114,14 @@ class _Drawing:
                 drawn.append(curve)
         if not drawn:
             return _nothing(axes)
-        shown = 0
         for name, series in panel.published.items():
             near = series.x <= steps
             if name in palette and near.sum() > 1:
-                axes.plot(series.x[near], series.y[near], linestyle=(0, (1, 1.2)), color=palette[name], linewidth=1.3, alpha=0.75)
-                shown += 1
+                axes.plot(series.x[near], series.y[near], **DOTTED, color=palette[name])
         log_scale(axes, drawn)
         if panel.quantity == "error":
             axes.set_ylabel(self._metric(panel.lines.values()))
         step_axis(axes)
-        if shown:
-            axes.plot([], [], linestyle=(0, (1, 1.2)), color=PUBLISHED, label="dotted: published")
         axes.legend(fontsize=6.5, ncols=2 if len(palette) > 4 else 1)
         return None
 
@@ -135,13 +140,12 @@ class _Drawing:
             if reported is not None:
                 axes.bar(place + 0.2, reported, 0.38, color="white", edgecolor=palette[name], hatch="////", linewidth=0.8)
         axes.set_yscale("log")
-        axes.set_xticks(range(len(names)), [plain(_wrapped(name)) for name in names], fontsize=6.5, rotation=25 if len(names) > 3 else 0)
+        axes.set_xticks(range(len(names)), [plain(_wrapped(name)) for name in names], fontsize=6.5)
+        if len(names) > 3:
+            for label in axes.get_xticklabels():
+                label.set(rotation=25, ha="right")
         axes.grid(axis="x", visible=False)
         axes.set_ylabel(self._metric(panel.bars.values()))
-        axes.bar([0], [np.nan], color="#999999", label="ours")
-        if panel.published:
-            axes.bar([0], [np.nan], color="white", edgecolor="#999999", hatch="////", label="published, 200k steps")
-        axes.legend(fontsize=6.5)
 
     def _lines(self, axes: Axes, panel: Lines) -> None:
         palette = _palette(panel.lines)
@@ -153,15 +157,14 @@ class _Drawing:
                 axes.fill_between(x, np.maximum(low, 1e-2 * mean), high, color=palette[name], alpha=0.18, linewidth=0)
             if name in panel.published:
                 series: Series = panel.published[name]
-                axes.plot(series.x, series.y, "x", linestyle=(0, (1, 1.2)), color=palette[name], markersize=4, linewidth=1.0, alpha=0.8)
+                axes.plot(series.x, series.y, marker="x", **DOTTED, color=palette[name], markersize=4)
         axes.set_yscale("log")
         if panel.logarithmic:
             axes.set_xscale("log")
         axes.set_xlabel(panel.axis)
         axes.set_ylabel(self._metric(run for runs in panel.lines.values() for run in runs.values()))
-        if panel.published:
-            axes.plot([], [], "x", linestyle=(0, (1, 1.2)), color=PUBLISHED, markersize=4, label="crosses: published")
-        axes.legend(fontsize=6.5, ncols=2 if len(palette) > 4 else 1)
+        beside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if len(palette) > 4 else {}
+        axes.legend(fontsize=6.5, **beside)
 
     def _metric(self, runs: Iterable[Run]) -> str:
         found = {one.metric for run in runs if (one := self.outcome(run)) is not None}
@@ -177,7 +180,8 @@ def _nodes(axes: Axes, panel: Nodes) -> None:
         axes.quiver(*points.T, *normals.T, color=PALETTE[index], width=0.003, scale=16)
         axes.plot(*points.T, ".", color=PALETTE[index], markersize=2)
     axes.set_aspect("equal")
-    axes.set(xlim=(-1.9, 1.9), ylim=(-1.9, 1.9), xticks=[], yticks=[])
+    axes.set(xlim=(-1.9, 1.9), ylim=(-1.9, 1.9))
+    axes.set_axis_off()
 
 
 def _nothing(axes: Axes) -> None:
@@ -193,14 +197,13 @@ def _palette(names: Iterable[str]) -> dict[str, str]:
 
 def _spread(place: int, count: int) -> str:
     """A colour of a sequence, where there are more lines than the palette has colours."""
-    import matplotlib
-    from matplotlib.colors import to_hex
-
-    return to_hex(matplotlib.colormaps["viridis"](0.92 * place / max(count - 1, 1)))
+    shades = matplotlib.colormaps["tab20"].colors if count > 10 else matplotlib.colormaps["viridis"](np.linspace(0, 0.92, count))
+    return to_hex(shades[(2 * place) % 20 + place // 10] if count > 10 else shades[place])
 
 
 def _wrapped(name: str) -> str:
-    return name.replace("label ", "").replace(" (code", "\n(code") if "(code" in name else name
+    """The law that the published runs had, where the paper's label says another (settings A7)."""
+    return name.partition("(code: ")[2].rstrip(")") or name
 
 
 def draw(figure: Figure, folder: StudyFolder, found: Mapping[str, Outcome], path: str | os.PathLike[str] | None = None) -> mpl.Figure:
@@ -209,5 +212,9 @@ def draw(figure: Figure, folder: StudyFolder, found: Mapping[str, Outcome], path
     rows = [[lambda axes, panel=panel: drawing.panel(axes, panel) for panel in row] for row in figure.rows]
     wide = max(len(row) for row in figure.rows)
     with house_style():
-        made = compose(rows, plain(f"Figure {figure.number}: {figure.title}"), panel=(3.5 if wide < 4 else 3.1, 2.8))
+        made = compose(
+            rows,
+            plain(f"Figure {figure.number}: {figure.title}") + (f"\n{LEGEND}" if panels(figure.number) else ""),
+            panel=(3.5 if wide < 4 else 3.1, 2.8),
+        )
         return finish(made, path)

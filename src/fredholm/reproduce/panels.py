@@ -51,7 +51,7 @@ class Radial(NamedTuple):
 
     title: str
     run: Run
-    published: Series | None = None
+    published: tuple[Series, Series] | None = None  # the trained model and the truth
 
 
 class Nodes(NamedTuple):
