@@ -114,11 +114,14 @@ class _Drawing:
                 drawn.append(curve)
         if not drawn:
             return _nothing(axes)
+        log_scale(axes, drawn)
+        low, high = axes.get_ylim()
         for name, series in panel.published.items():
             near = series.x <= steps
             if name in palette and near.sum() > 1:
                 axes.plot(series.x[near], series.y[near], **DOTTED, color=palette[name])
-        log_scale(axes, drawn)
+                low, high = min(low, 0.7 * series.y[near].min()), max(high, 1.4 * series.y[near].max())
+        axes.set_ylim(low, high)
         if panel.quantity == "error":
             axes.set_ylabel(self._metric(panel.lines.values()))
         step_axis(axes)
