@@ -84,12 +84,16 @@ def on_cluster(
 def remote(run: dict[str, Any], cores: int | None, checkpoint_every: int | None) -> tuple[dict[str, bytes], str]:
     """A task: the files of a finished run, or why it failed. Its checkpoints stay on the worker's machine until it has finished, so that
     a worker that comes after one that was killed goes on from there."""
+    import dask
+
     with contextlib.suppress(RuntimeError):  # JAX runs already, since an earlier task of this worker
         use_all_cores(cores)
     own = Run(**run)
     folder, temporary = _scratch(own.key)
     try:
-        perform(own, folder, checkpoint_every=checkpoint_every)
+        # Inside of a task xarray would ask the scheduler for a lock on every file it writes; this file is the worker's own.
+        with dask.config.set(scheduler="synchronous"):
+            perform(own, folder, checkpoint_every=checkpoint_every)
         files = pack(folder)
     except Exception as error:
         return {}, describe_failure(error)
