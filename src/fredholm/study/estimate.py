@@ -6,11 +6,12 @@ from fredholm.recipes import decode
 from fredholm.study.run import PARTS, Run
 from fredholm.training.setup import points_per_step
 
-# Seconds of a run on two cores, its seeds on both, for each seed, step, point and thousand weights of the network; measured, see
-# docs/studies.md. A problem's derivatives make its points cheap or dear.
-PER_POINT = {"Poisson": 1.05e-7, "Maxwell": 1.9e-7, "Smoluchowski": 1.0e-7}
-USUAL = 1.2e-7
-PER_STEP = 6e-5  # of each seed, whatever the points
+# Seconds of a run on two cores, its seeds on both, for each seed, step, point and thousand weights of the network. Poisson's is from
+# its measured 0.8 to 1.3 ms of a seed and step at 800 points; the others follow from it by the network evaluations and derivatives at a
+# point. It is a guess to plan by: while a study runs, the time left follows its own pace.
+PER_POINT = {"Poisson": 1.5e-7, "Maxwell": 2.5e-7, "Smoluchowski": 2.4e-7}
+USUAL = 2e-7
+PER_STEP = 1e-4  # of each seed, whatever the points
 PER_RUN = 8.0  # compiling, scoring
 
 
