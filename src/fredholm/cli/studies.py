@@ -41,7 +41,35 @@ def reproduce(options: Namespace) -> int:
     if options.scale not in SCALES:
         raise nearest("scale", options.scale, SCALES)
     names = list(FIGURES) if options.figure == "all" else [options.figure]
-    return _ended([failed for name in names for failed in _reproduce(name, options)])
+    folders = {name: _figure_folder(name, options) for name in names}
+    if len(names) > 1 or options.estimate:
+        _print_plans(folders)
+    return (
+        0
+        if options.estimate
+        else _ended([failed for folder in folders.values() for failed in _finish(folder, _conducted(folder, options))])
+    )
+
+
+def _figure_folder(name: str, options: Namespace) -> StudyFolder:
+    """The study of a figure; the figures of one scale share the pool of their runs."""
+    from fredholm.reproduce.catalogue import figure
+
+    chosen = figure(name, options.scale)
+    title = f"Figure {chosen.number} at {options.scale} scale: {chosen.title}"
+    place = Path(options.out or Path("runs") / f"reproduce-{options.scale}") / name
+    return StudyFolder.create(place, title, chosen.runs, pool="../runs", about={"figure": name, "scale": options.scale})
+
+
+def _print_plans(folders: Mapping[str, StudyFolder]) -> None:
+    """What is to be done for each figure, and for all of them, where a run that figures share counts once."""
+    seen: dict[str, Run] = {}
+    for name, folder in folders.items():
+        missing = [run for run in folder.missing() if run.key not in seen]
+        seen |= {run.key: run for run in missing}
+        print(f"{name:<12}{_plan(missing, len(folder.runs))}", flush=True)
+    if len(folders) > 1:
+        print(f"{'all':<12}{len(seen)} runs: about {words(sum(estimates(seen.values()).values()))} on 2 cores", flush=True)
 
 
 def _ended(failed: list[str]) -> int:
@@ -51,29 +79,13 @@ def _ended(failed: list[str]) -> int:
     return 0
 
 
-def _reproduce(name: str, options: Namespace) -> list[str]:
-    from fredholm.reproduce.catalogue import figure
-
-    chosen = figure(name, options.scale)
-    title = f"Figure {chosen.number} at {options.scale} scale: {chosen.title}"
-    place = Path(options.out or Path("runs") / f"reproduce-{options.scale}") / name
-    if options.estimate:
-        existing = StudyFolder.open(place) if (place / STUDY).is_file() else None
-        missing = [run for run in chosen.runs if existing is None or not existing.is_finished(run)]
-        print(f"{name:<12}{_plan(missing, len(chosen.runs))}", flush=True)
-        return []
-    about = {"figure": name, "scale": options.scale}
-    folder = StudyFolder.create(place, title, chosen.runs, pool="../runs", about=about)
-    return _finish(folder, _conducted(folder, options))
-
-
 def _plan(missing: list[Run], runs: int) -> str:
     """What is to be done, and how long it will take."""
     unique = {run.key: run for run in missing}
     steps = sorted({run.settings["steps"] for run in missing})
     seeds = sorted({len(run.settings["seeds"]) for run in missing})
     time = sum(estimates(unique.values()).values())
-    todo = f"{len(unique)} of {runs} runs to do" if unique else f"all {runs} runs are finished"
+    todo = f"{len(unique)} of {runs} runs to do" if unique else f"nothing to do for its {runs} runs"
     spread = f", {_range(steps)} steps, {_range(seeds)} seeds: about {words(time)} on 2 cores" if unique else ""
     return todo + spread
 
