@@ -211,6 +211,12 @@ def test_a_study_in_yaml_speaks_the_options_of_solve(tmp_path):
     assert chosen.labels == {"series": "delayed", "learning-rate": 1e-4, "width": 8.0}
 
 
+@pytest.mark.parametrize("path", sorted((Path(__file__).parents[1] / "studies").glob("*.yaml")), ids=lambda path: path.name)
+def test_the_studies_of_the_repository_are_read(path):
+    _, runs = read_study(path)
+    assert len({run.key for run in runs}) == len(runs) > 5
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
