@@ -1,7 +1,6 @@
 """A study in YAML: its keys are the options of `fredholm solve`, so that there is one vocabulary."""
 
 import json
-import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -118,7 +117,7 @@ def _text(value: Any) -> str:
 
 
 def _label(value: Any) -> str | float:
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else shlex.quote(_text(value)).strip("'")
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else _text(value)
 
 
 def _mapping(path: Path, what: str, value: Any) -> dict[str, Any]:
