@@ -1,5 +1,6 @@
 """The command line: help, names, values, and what is wrong in them; nothing is trained here."""
 
+import inspect
 import re
 import shlex
 import subprocess
@@ -11,7 +12,7 @@ import fredholm as fr
 from commands import TINY, command
 from fredholm.cli import main, values
 from fredholm.cli.choices import keywords_of, method_of, problem_of
-from fredholm.cli.names import METHODS, PROBLEMS, RULES, comments, fields, kebab, plain
+from fredholm.cli.names import METHODS, PROBLEMS, RULES, comments, fields, first_line, kebab, plain
 from fredholm.cli.parser import parse
 
 # Help and names
@@ -63,6 +64,15 @@ def test_every_field_of_a_method_has_a_comment_and_is_an_option(capsys):
 def test_names_and_formulas_are_readable():
     assert [kebab(name) for name in ("QuasiMonteCarlo", "MLP", "ClenshawCurtis")] == ["quasi-monte-carlo", "mlp", "clenshaw-curtis"]
     assert plain(r"$\int_0^x e^{t-x}\,u(t)\,dt$") == "∫_0^x e^(t-x) u(t) dt"
+    assert plain(r"$[-\frac\pi2, \tfrac{d+\alpha}2]$ and $\tfrac12 x$") == "[-π/2, (d+α)/2] and 1/2 x"
+
+
+def test_no_formula_of_the_list_keeps_a_word_of_latex():
+    spelled = {"sin", "cos", "cosh", "exp", "ln", "log", "sqrt", "max", "min", "mod", "text"}  # these read well as they are
+    for noun in (*PROBLEMS.values(), *METHODS.values(), *RULES.values()):
+        source = " ".join(inspect.cleandoc(noun.__doc__).split("\n\n")[0].split())
+        left = {word for word in re.findall(r"\\([A-Za-z]{2,})", source) if re.search(rf"\b{word}", first_line(noun))}
+        assert left <= spelled, f"{noun.__name__}: {left}"
 
 
 # Options to nouns
@@ -132,6 +142,8 @@ WRONG = [
     ("solve poison", "Did you mean 'poisson'"),
     ("solve volterra --method standrad", "Did you mean 'standard'"),
     ("solve volterra --tua 0.5", "Did you mean --tau"),
+    ("solve smoluchowski --dim 2", "--set dim="),
+    ("solve Smoluchowski(dim=2)", "Smoluchowski --set dim=2"),
     ("solve volterra --tau x", "--tau: got 'x'; expected a number"),
     ("solve volterra --tau -0.1", "expected a finite number in"),
     ("solve volterra --on outptu", "Did you mean 'output'"),

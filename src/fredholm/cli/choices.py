@@ -28,7 +28,10 @@ def problem_of(text: str, settings: Sequence[str] = ()) -> Equation:
     options = values.pairs(settings, "--set")
     if is_file(text):
         return equation_from_file(text, options)
-    noun = known("problem", text, PROBLEMS)
+    name, bracket, inside = text.partition("(")
+    noun = known("problem", name, PROBLEMS)
+    if bracket:
+        raise ValueError(f"problem: got {text!r}; options of a problem are given as --set: {name} --set {inside.rstrip(')')}")
     parameters = inspect.signature(noun).parameters
     for name in options:
         if not parameters:

@@ -20,6 +20,12 @@ _SYMBOLS = {
     "nabla": "∇",
     "partial": "∂",
     "rho": "ρ",
+    "alpha": "α",
+    "xi": "ξ",
+    "delta": "δ",
+    "varphi": "φ",
+    "Gamma": "Γ",
+    "Delta": "Δ",
     "sum": "Σ",
     "cdot": "·",
     "times": "×",
@@ -37,6 +43,7 @@ _SYMBOLS = {
     "ldots": "...",
     "bigl": "",
     "bigr": "",
+    "big": "",
     "mapsto": "->",
     "sim": "~",
     "bmod": "mod",
@@ -113,16 +120,26 @@ def first_line(noun: type) -> str:
     return plain(sentence).rstrip(",:;. ")
 
 
+def _grouped(text: str) -> str:
+    """In brackets where it is more than a number, a symbol or a letter."""
+    return text if re.fullmatch(r"\w+|\\[A-Za-z]+", text) else f"({text})"
+
+
 def plain(text: str) -> str:
     """LaTeX in a sentence, made readable on a terminal."""
 
+    part = r"\s*(?:\{([^{}]*)\}|(\\[a-z]+|\w))"  # an argument: a group, a symbol or one letter
+
+    def fraction(match: re.Match[str]) -> str:
+        top, bottom = match.group(1) or match.group(2), match.group(3) or match.group(4)
+        return f"{_grouped(top)}/{_grouped(bottom)} "
+
     def formula(match: re.Match[str]) -> str:
         inner = re.sub(r"\\[,;! ]", " ", match.group(1))
-        inner = re.sub(r"\\[dt]?frac\s*\{?(\w)\}?\s*\{?(\w)\}?", r"\1/\2 ", inner)
-        inner = re.sub(r"\\[dt]?frac\{([^{}]*)\}\{([^{}]*)\}", r"(\1)/(\2)", inner)
+        inner = re.sub(r"\\[dt]?frac" + part + part, fraction, inner)
         inner = re.sub(r"\\(?:math|operatorname)\w*\{([^{}]*)\}|\\text\{([^{}]*)\}", lambda m: m.group(1) or m.group(2), inner)
         inner = re.sub(r"\\([A-Za-z]+)", lambda m: _SYMBOLS.get(m.group(1), m.group(1)), inner)
         inner = re.sub(r"\{([^{}\s])\}", r"\1", inner).replace("{", "(").replace("}", ")")
-        return " ".join(inner.replace("\\", "").split())
+        return re.sub(r" (?=[]),])", "", " ".join(inner.replace("\\", "").split()))
 
     return re.sub(r"\$([^$]*)\$", formula, text).replace("`", "")

@@ -7,6 +7,7 @@ option falls back to the problem's own default. Here an error is one line, and m
 
 import argparse
 import difflib
+import inspect
 import textwrap
 from collections.abc import Callable, Sequence
 from importlib import metadata
@@ -153,6 +154,9 @@ class Parser(argparse.ArgumentParser):
         known = [option for option in self._option_string_actions if option.startswith("--")]
         close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
         hint = f" Did you mean {close[0]}?" if close else ""
+        own = name.lstrip("-")
+        if any(own in inspect.signature(noun).parameters for noun in PROBLEMS.values()):
+            hint = f" Options of a problem are given as --set {own}=..."
         raise ValueError(f"unknown {'option' if name.startswith('-') else 'argument'} {name!r}.{hint} See {self.prog} --help.")
 
 
