@@ -200,8 +200,9 @@ def _palette(names: Iterable[str]) -> dict[str, str]:
 
 def _spread(place: int, count: int) -> str:
     """A colour of a sequence, where there are more lines than the palette has colours."""
-    shades = matplotlib.colormaps["tab20"].colors if count > 10 else matplotlib.colormaps["viridis"](np.linspace(0, 0.92, count))
-    return to_hex(shades[(2 * place) % 20 + place // 10] if count > 10 else shades[place])
+    if count > 10:  # ten strong colours, then their pale ones
+        return to_hex(matplotlib.colormaps["tab20"]((2 * place) % 20 + place // 10))
+    return to_hex(matplotlib.colormaps["viridis"](0.92 * place / max(count - 1, 1)))
 
 
 def _wrapped(name: str) -> str:

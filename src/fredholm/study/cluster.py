@@ -84,7 +84,7 @@ def on_cluster(
 def remote(run: dict[str, Any], cores: int | None, checkpoint_every: int | None) -> tuple[dict[str, bytes], str]:
     """A task: the files of a finished run, or why it failed. Its checkpoints stay on the worker's machine until it has finished, so that
     a worker that comes after one that was killed goes on from there."""
-    import dask
+    from dask import config
 
     with contextlib.suppress(RuntimeError):  # JAX runs already, since an earlier task of this worker
         use_all_cores(cores)
@@ -92,7 +92,7 @@ def remote(run: dict[str, Any], cores: int | None, checkpoint_every: int | None)
     folder, temporary = _scratch(own.key)
     try:
         # Inside of a task xarray would ask the scheduler for a lock on every file it writes; this file is the worker's own.
-        with dask.config.set(scheduler="synchronous"):
+        with config.set(scheduler="synchronous"):
             perform(own, folder, checkpoint_every=checkpoint_every)
         files = pack(folder)
     except Exception as error:
