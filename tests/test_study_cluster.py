@@ -18,12 +18,12 @@ from fredholm.study.local import in_processes
 
 pytest.importorskip("distributed", reason="dask.distributed, the extra `cluster`, is not installed")
 
+PATIENCE = 900.0  # seconds, for a machine that is busy with other things
 STUDY = """
 base: {problem: volterra, width: 4, depth: 1, steps: 3000, batch: 8, seeds: 2, n: 1, record-every: 500}
 runs:
   standard: {method: standard}
   delayed: {method: delayed-target}
-  slow: {method: delayed-target, tau: 0.999}
 """
 
 
@@ -43,7 +43,7 @@ def dask(*arguments: str, cache: Path) -> subprocess.Popen:
     return subprocess.Popen([sys.executable, "-m", "dask", *arguments], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
-def until(condition, seconds: float = 300.0):
+def until(condition, seconds: float = PATIENCE):
     end = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < end, "it did not happen in time"
@@ -95,7 +95,7 @@ def test_a_worker_that_is_killed_costs_nothing_but_time(here, tmp_path):
         until(lambda: len(under_way(cache / "study", keys)) == 2 or client.poll() is not None)
         assert client.poll() is None, client.communicate()
         os.kill(processes[1].pid, signal.SIGKILL)
-        out, error = client.communicate(timeout=300)
+        out, error = client.communicate(timeout=PATIENCE)
         assert client.returncode == 0, out + error
         same_results(local, StudyFolder.open(here / "remote"))
         assert not list((cache / "study").glob("*/run.json"))
@@ -110,7 +110,7 @@ def test_several_processes_give_the_same_table(here):
     again = StudyFolder.create(here / "processes", local.title, local.runs)
     again.begin()
     ends = list(in_processes(again.runs, again.pool, workers=2, cores=2))
-    assert sorted((run.name, reason) for run, reason in ends) == [("delayed", ""), ("slow", ""), ("standard", "")]
+    assert sorted((run.name, reason) for run, reason in ends) == [("delayed", ""), ("standard", "")]
     for run in again.runs:
         histories = [xr.load_dataset(folder.place(run) / "history.nc", engine="h5netcdf") for folder in (local, again)]
         xr.testing.assert_identical(*histories)
