@@ -99,6 +99,10 @@ class Solution:
         """The mean prediction of the target network, the delayed copy; the network itself for methods that have none."""
         return self._mean(self._predict(self._target, points))
 
+    def targets(self) -> "Solution":
+        """The same run with its delayed copies as the answer: what pictures of the target are made from."""
+        return Solution(self.problem, self.settings, self.status, self.history, self._target, self._target, self._arrays)
+
     def main(self, points: Any) -> np.ndarray:
         """The mean prediction of the network itself; the same as the solution's where the parameters are not averaged."""
         return self._mean(self._predict(self._main, points))
