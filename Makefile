@@ -34,6 +34,7 @@ docs: venv  ## Makes the pictures and tables of docs/ again
 	$(BIN)/python docs/make_rules_page.py
 	$(BIN)/python docs/make_problem_pictures.py
 	$(BIN)/python docs/make_theory_page.py
+	$(BIN)/python docs/make_choosing_picture.py
 
 reproduce: venv  ## The paper's figures, resumed where they were left; SCALE=smoke|laptop|paper, FIGURES="figure-1 ..."
 	for figure in $(FIGURES); do $(BIN)/fredholm reproduce $$figure --scale $(SCALE) --out runs/reproduce-$(SCALE) || exit $$?; done

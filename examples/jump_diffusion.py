@@ -32,6 +32,6 @@ problem = fr.Equation(
 network = fr.Constrained(fr.MLP(64, 3, "tanh"), lambda n, x: jnp.cos(x[0]) + x[1] * n(x))
 
 if __name__ == "__main__":
-    solution = fr.solve(problem, fr.DelayedTarget(), rule=fr.MonteCarlo(1), network=network, steps=5000)
+    solution = fr.solve(problem, fr.DelayedTarget(tau=0.99, regularization=1.0), rule=fr.MonteCarlo(1), network=network, steps=5000)
     print(solution)
     solution.plot("jumps.png")

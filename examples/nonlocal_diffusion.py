@@ -28,6 +28,6 @@ problem = fr.Equation(
 )
 
 if __name__ == "__main__":
-    solution = fr.solve(problem, fr.DelayedTarget(), rule=fr.MonteCarlo(1), steps=5000)
+    solution = fr.solve(problem, fr.DelayedTarget(tau=0.99, regularization=1.0), rule=fr.MonteCarlo(1), steps=5000)
     print(solution)
     solution.plot("nonlocal.png")

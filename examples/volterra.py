@@ -20,7 +20,7 @@ problem = fr.Equation(
 )
 
 if __name__ == "__main__":
-    solution = fr.solve(problem, fr.DelayedTarget(), rule=fr.MonteCarlo(1))
+    solution = fr.solve(problem, fr.DelayedTarget(tau=0.99, regularization=1.0), rule=fr.MonteCarlo(1))
     print(solution)
     print(solution([[1.0], [2.0]]))
     solution.plot("volterra.png")

@@ -11,5 +11,5 @@ if __name__ == "__main__":
     fr.use_all_cores()
     for weight in (0.1, 1.0, 10.0):
         problem = fr.problems.Smoluchowski(weight=weight)
-        rows = {"standard N=1": {"method": fr.Standard()}, "delayed target N=1": {"method": fr.DelayedTarget(tau=0.99)}}
+        rows = {"standard N=1": {"method": fr.Standard()}, "delayed target N=1": {"method": fr.DelayedTarget(tau=0.99, regularization=1.0)}}
         print_table(f"Smoluchowski, d = 1, initial weight {weight:g}", problem, rows, steps=5000, seeds=2, batch=200, rule=fr.MonteCarlo(1))

@@ -29,6 +29,13 @@ def no_probing(request, monkeypatch):
         monkeypatch.setattr(sys.modules["fredholm.solve"], "warn_if_not_unique", lambda problem, network: None)
 
 
+@pytest.fixture(autouse=True)
+def no_pilot(request, monkeypatch):
+    """Tests that train an equation of their own do not let a pilot choose, which takes seconds; test_auto.py does."""
+    if "pilot" not in request.keywords:
+        monkeypatch.setattr(sys.modules["fredholm.solve"], "DEFAULT_METHOD", fr.DelayedTarget())
+
+
 @pytest.fixture
 def key():
     return jax.random.key(7)

@@ -58,6 +58,7 @@ METHODS = {
     "double-split": fr.DoubleSampling(),
     "double-all": fr.DoubleSampling("all"),
     "delayed": fr.DelayedTarget(),
+    "delayed-published": fr.DelayedTarget(tau=0.99, regularization=1.0, split=100.0),
     "delayed-detached": fr.DelayedTarget(tau=0.0, regularization=0.0),
     "delayed-hard": fr.DelayedTarget(every=2),
     "delayed-on-f": fr.DelayedTarget(on="f", split=10.0, main=2),

@@ -77,7 +77,7 @@ PAIRWISE = [
     ("poisson-boundary", "even", "delayed-hard"),
     ("poisson-5", "sobol-scramble", "delayed"),
     ("poisson-5", "smolyak-leja", "standard"),
-    ("poisson-5", "smolyak-gauss-shift", "delayed"),
+    ("poisson-5", "smolyak-gauss-shift", "delayed-published"),
     ("maxwell", "even-fixed-shift", "standard"),
     ("smoluchowski-1", "even-shift", "double-split"),
     ("smoluchowski-2", "monte-carlo-1", "delayed"),

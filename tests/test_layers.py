@@ -19,6 +19,7 @@ LAYERS = [
     {"recipes", "status", "storage", "progress"},
     {"solution"},
     {"training"},
+    {"auto"},
     {"solve"},
     {"plots"},
     {"report"},

@@ -171,3 +171,54 @@ def test_noise_in_y_alone_raises_the_loss_and_leaves_the_gradient(key):
     for name in ("a", "b"):
         mean = (getattr(values[-0.5][1].network, name) + getattr(values[0.5][1].network, name)) / 2
         assert float(mean) == pytest.approx(float(getattr(values[0.0][1].network, name)), rel=1e-4)
+
+
+def test_without_a_split_the_weak_form_has_m_times_the_limit_of_its_gradient(key):
+    """M · ∇(split M, λ/M) → ∇(no split, λ): M is gone, and λ is what was λM."""
+    u, target, weight, split = quadratic(A, B), quadratic(0.9, 0.1), 0.7, 1e4
+    found = gradient(fr.DelayedTarget(regularization=weight), WEAK, fr.Even(4), u, target, key)
+    published = gradient(fr.DelayedTarget(regularization=weight / split, split=split), WEAK, fr.Even(4), u, target, key)
+    assert np.allclose([found.a, found.b], [split * published.a, split * published.b], rtol=1e-3)
+
+
+def test_without_a_split_the_gradient_is_that_of_the_true_loss_where_the_target_is_the_network(key):
+    """The split squares the noise of its main part, and keeps a share of it; the limit does not."""
+    u, n = quadratic(A, B), 4000
+    truth = 2 * true_residual(WEAK) * np.array([1 / 3, 1.0])
+    for method, share in ((fr.DelayedTarget(regularization=0.0), 0.0), (fr.DelayedTarget(regularization=0.0, split=2.0), 0.5)):
+        one = jax.jit(jax.vmap(lambda k, method=method: gradient(method, WEAK, fr.MonteCarlo(1), u, u, k)))
+        gradients = one(jax.random.split(key, n))
+        scale = share or 1.0  # the split has a factor 1/M
+        found = np.stack([gradients.a, gradients.b], axis=1) / scale
+        error = found.std(axis=0, ddof=1) / np.sqrt(n)
+        bias = 2 * share * np.array([4 * A / 45, 0.0])  # of the gradient of Var/(M N')
+        assert (np.abs(found.mean(axis=0) - truth - bias) < 5 * error).all()
+        assert share == 0 or bias[0] > 8 * error[0], "the sample is large enough to see the bias"
+
+
+def test_the_adaptive_regulariser_is_the_rayleigh_quotient_along_the_drift(key):
+    """∫₀² 3 u dt as ω g = 6 u(t) at a uniform node: along any drift of a constant the quotient is 36, and along b x² it is 36 too."""
+    for equation in (
+        fr.Equation(domain=fr.Interval(0.0, 2.0), integrals=fr.Integral(fr.Interval(0.0, 2.0), lambda u, x, t: 3 * u(t))),
+        fr.Equation(
+            domain=fr.Interval(0.0, 2.0),
+            f=lambda u, x: u(x),
+            integrals=fr.Integral(fr.Interval(0.0, 2.0), lambda u, x, t: 3 * u(t)),
+        ),
+    ):
+        method, u = fr.DelayedTarget(), quadratic(A, B)
+        state = method.init(u)
+        assert float(method.weight(state)) == 0.0, "nothing is known before the first drift"
+        state = eqx.tree_at(lambda s: s.target, state, quadratic(A, 0.1))
+        for step in range(3):
+            state = method.observe(u, state, equation, jnp.asarray(step), jax.random.fold_in(key, step))
+        assert float(method.weight(state)) == pytest.approx(36.0, rel=1e-4)
+        parts = method.residual_loss(u, state, equation, [fr.MonteCarlo(1)], jnp.array([X]), key)
+        assert float(parts["regularization"]) == pytest.approx(36.0 * (B - 0.1) ** 2, rel=1e-4)
+        assert method.recorded(state).keys() == {"regularization_weight"}
+
+
+def test_a_target_without_tau_is_a_mean_over_the_last_fiftieth_of_the_steps_so_far():
+    method, u = fr.DelayedTarget(regularization=1.0), quadratic(1.0, 0.0)
+    after = {step: float(method.update(u, quadratic(0.0, 0.0), jnp.asarray(step)).network.a) for step in (0, 450, 4950, 10**6)}
+    assert after == {0: 1.0, 450: pytest.approx(0.1), 4950: pytest.approx(0.01), 10**6: pytest.approx(0.001)}

@@ -66,7 +66,7 @@ def test_the_way_a_run_is_cut_into_chunks_does_not_change_it():
     assert all(np.array_equal(states[0][name], states[1][name]) for name in states[0] if name.startswith("."))
 
 
-@pytest.mark.parametrize("method", [fr.DelayedTarget(), fr.DoubleSampling()])
+@pytest.mark.parametrize("method", [fr.DelayedTarget(), fr.DelayedTarget(tau=0.9, regularization=1.0), fr.DoubleSampling()])
 def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(method, tmp_path):
     keywords = {**TINY, "rule": fr.MonteCarlo(2), "seeds": 2, "record_every": 7}
     fr.solve(VOLTERRA, method, steps=17, out=tmp_path / "run", optimizer=fr.Adam(), **keywords)

@@ -145,6 +145,7 @@ CHAIN = np.array([[0.5, 0.5], [0.1, 0.9]])
         (lambda: theory.WeakProblem([[1.0, 0.0]], [[1.0, 0.0]], [1.0], [[1.0]], [0.0]), "rank 1 with d = 2"),
         (lambda: theory.step_size_for(theory.delayed_target_system(counterexamples.twice())), "right half-plane"),
         (lambda: theory.gradient_law(theory.ring(), fr.DelayedTarget(every=5)), "averaged targets"),
+        (lambda: theory.gradient_law(theory.ring(), fr.DelayedTarget(tau=0.9)), "regularization.*fixed numbers"),
         (lambda: theory.gradient_law(theory.ring(), fr.DoubleSampling(), 3), "even number"),
     ],
 )
@@ -169,7 +170,7 @@ def features(x, module=np):
 @pytest.mark.parametrize("weak", [False, True])
 def test_the_law_is_that_of_the_library_s_own_method(weak):
     """The mean gradient of `DelayedTarget` on a linear network is the law's, up to the discretisation and the error of the mean."""
-    method = fr.DelayedTarget(regularization=0.7, split=3.0 if weak else None)
+    method = fr.DelayedTarget(tau=0.99, regularization=0.7, split=3.0 if weak else None)
     integral = fr.Integral(over=lambda x: fr.Interval(0.0, x[0]), g=lambda u, x, t: u(t))
     equation = fr.Equation(
         domain=fr.Interval(0.0, 1.0), f=None if weak else (lambda u, x: u(x)), integrals=integral, y=lambda x: jnp.cos(x[0])

@@ -85,7 +85,7 @@ def test_the_split_is_biased_by_one_over_m_of_the_standard_bias():
     problem = theory.poisson()
     exact = theory.split_system(problem, 1e12, 1).solve()
     for split in (1.0, 10.0, 100.0):
-        law = theory.gradient_law(problem, fr.DelayedTarget(regularization=1.0, split=split, main=2), 3).system()
+        law = theory.gradient_law(problem, fr.DelayedTarget(tau=0.9, regularization=1.0, split=split, main=2), 3).system()
         np.testing.assert_allclose(law.solve(), theory.split_system(problem, split, 2).solve(), atol=1e-6)
     small, smaller = (np.abs(theory.split_system(problem, split, 1).solve() - exact).max() for split in (1e4, 1e5))
     assert small / smaller == pytest.approx(10, rel=0.01)

@@ -9,13 +9,14 @@ import sys
 import fredholm as fr
 
 SEEDS = [0, 1]
+PUBLISHED = fr.DelayedTarget(tau=0.99, regularization=1.0)
 
 
 def volterra():
     problem, keywords = fr.problems.Volterra(), {"steps": 2500, "seeds": SEEDS, "rule": fr.MonteCarlo(1)}
     return {
         "standard": fr.solve(problem, fr.Standard(), **keywords),
-        "cured": fr.solve(problem, fr.DelayedTarget(), **keywords),
+        "cured": fr.solve(problem, PUBLISHED, **keywords),
     }
 
 
@@ -40,7 +41,7 @@ def smoluchowski():
     problem, keywords = fr.problems.Smoluchowski(), {"steps": 5000, "seeds": SEEDS, "rule": fr.MonteCarlo(1), "batch": 80}
     return {
         "standard": fr.solve(problem, fr.Standard(), **keywords),
-        "cured": fr.solve(problem, fr.DelayedTarget(), **keywords),
+        "cured": fr.solve(problem, PUBLISHED, **keywords),
     }
 
 

@@ -27,7 +27,7 @@ from fredholm.domains import (
 )
 from fredholm.equation import Condition, Data, Defaults, Equation, Integral, IntegralCondition, Periodic
 from fredholm.inspection import check
-from fredholm.methods import DelayedTarget, DoubleSampling, Standard
+from fredholm.methods import Auto, DelayedTarget, DoubleSampling, Standard
 from fredholm.metrics import Evaluation
 from fredholm.networks import MLP, Constrained
 from fredholm.operators import curl, derivative, directional, divergence, gradient, laplacian
@@ -63,6 +63,7 @@ __all__ = [
     "MLP",
     "Adam",
     "AdditiveRecursion",
+    "Auto",
     "Ball",
     "Box",
     "Circle",

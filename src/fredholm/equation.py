@@ -5,6 +5,7 @@ from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from fredholm.checks import positive_integer, real
@@ -108,6 +109,12 @@ class Equation(AbstractResidual):
     def left(self, u: Field, x: Any) -> Float[Array, "e"]:
         y = call(self.y, x)
         return -as_vector("y", y) if self.f is None else minus("f", self.f(u, x), "y", y)
+
+    def squared_terms(self, u: Field, x: Any, inside: Float[Array, "_"]) -> Float[Array, ""]:
+        """The sum of the squares of f, y and the integrals (`inside`) at one x: what a residual is small or large beside."""
+        y = as_vector("y", call(self.y, x))
+        f = self.left(u, x) + y
+        return jnp.sum(f**2) + jnp.sum(y**2) + jnp.sum(inside**2)
 
     def truth(self, points: Float[Array, "n d"]) -> Float[Array, "n m"]:
         """The exact solution at points, stacked."""

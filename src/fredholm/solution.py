@@ -14,7 +14,9 @@ import xarray as xr
 from jaxtyping import Array, Float
 
 from fredholm.equation import Equation
+from fredholm.inspection import Certificate, Diagnosis, Subject, Symptom, certificates, diagnose
 from fredholm.keys import Keys
+from fredholm.methods import AbstractMethod, DelayedTarget
 from fredholm.networks import AbstractNetwork, Field, as_recipe
 from fredholm.recipes import NotRebuildableError, decode
 from fredholm.statistics import bootstrap_interval
@@ -32,8 +34,8 @@ class Solution:
         settings: everything that defines the run, as plain data (what `run.json` holds).
         status: a `SeedStatus` for each seed, how its training ended and at which step.
         history: an `xarray.Dataset` over (seed, step) with `loss` and its parts, `integration_variance`, `excess_variance`, `drift`,
-            `error` and what else applies. Where the parameters are averaged, `error` is that of the average, the answer, and
-            `error_main` that of the network itself.
+            `size` (of the network), `regularization_weight` (λ, where it is measured), `error` and what else applies. Where the
+            parameters are averaged, `error` is that of the average, the answer, and `error_main` that of the network itself.
         unknowns: the learned scalars, an array over the seeds for each; `history` has their way there as `unknown_<name>`.
     """
 
@@ -118,9 +120,19 @@ class Solution:
             starts = range(0, max(1, len(points)), BLOCK)
             return np.concatenate([np.asarray(_predict_stacked(u, points[start : start + BLOCK], of)) for start in starts], axis=1)
 
-    def evaluate(self, points: Any = None, *, problem: Equation | None = None) -> dict[str, np.ndarray]:
+    def evaluate(self, points: Any = None, *, problem: Equation | None = None, certificate: bool = False) -> dict[str, np.ndarray]:
         """The error of each seed against the exact solution: `mse`, `relative_l2` and where they apply `mse_mean_free`,
-        `mse_linear_free`, `mse_normalized`, each an array over the seeds; at the problem's own evaluation points unless given."""
+        `mse_linear_free`, `mse_normalized`, each an array over the seeds; at the problem's own evaluation points unless given.
+
+        With `certificate=True` also what needs no exact solution, from points and nodes that no training saw: `true_loss`, an unbiased
+        estimate of E[r(x)²], with its 95 % interval `true_loss_low`, `true_loss_high`. For an equation of the second kind, u = K[u] + y,
+        whose integrals contract by a factor q < 1, also `contraction` with its interval and `error_bound`, ‖r‖/(1 − q) from the upper
+        ends of both: a bound of the root mean square error over the domain, to first order in the error where K is not linear.
+        """
+        if certificate:
+            found = [one.scores() for one in self.certify(problem=problem)]
+            proven = {name: np.array([scores[name] for scores in found]) for name in found[0] if all(name in scores for scores in found)}
+            return {**(self.evaluate(points, problem=problem) if self._problem(problem).exact is not None else {}), **proven}
         if points is None and problem is None and self._scores is not None:
             return self._scores
         own_points, problem = points is None and problem is None, self._problem(problem)
@@ -139,6 +151,37 @@ class Solution:
         if own_points:
             self._scores = scores
         return scores
+
+    def certify(self, *, problem: Equation | None = None) -> list[Certificate]:
+        """What `evaluate(certificate=True)` has as arrays, as one `Certificate` for each seed."""
+        problem = self._problem(problem)
+        with self._precision():
+            fields = [_member(self._u, at) for at in range(len(self.seeds))]
+            equations = [problem.realize(Keys.of(seed).problem) if problem.is_drawn else problem for seed in self.seeds]
+            return certificates(equations, fields)
+
+    def diagnose(self, *, problem: Equation | None = None, method: AbstractMethod | None = None) -> Diagnosis:
+        """Why a training failed, or that it did not: what its history shows, and what a few fresh samples tell of the first seed that ended
+        well; each symptom in plain words with its numbers and its remedy. `diagnosis.remedy` holds the keywords of `solve` that cure it.
+
+        A problem, or a method, that was your own and is not in the run's folder must be given again.
+        """
+        problem = self._problem(problem)
+        at = int(np.flatnonzero(self.good)[0]) if self.good.any() else 0
+        used: AbstractMethod = method or _recorded("method", self.settings)
+        rule = _recorded("rule", self.settings)
+        network = _decoded(self.settings["network"])
+        equation = problem.realize(Keys.of(self.seeds[at]).problem) if problem.is_drawn else problem
+        with self._precision():
+            main, answer, target = (_member(one, at) for one in (self._main, self._u, self._target))
+            subject = Subject(equation, main, answer, target, used, problem.rules(rule), self.settings["batch"], network)
+            found = diagnose(str(self.settings["label"]), self.history, subject)
+        failed = [f"seed {seed}: {entry}" for seed, entry in zip(self.seeds, self.status, strict=True) if entry.status.is_failure]
+        if not failed:
+            return found
+        remedy = {} if any(symptom.remedy for symptom in found.symptoms) else {"method": DelayedTarget()}
+        symptom = Symptom("failed", "; ".join(failed), remedy)
+        return Diagnosis(found.label, [*found.symptoms, symptom], found.notes, found.certificate)
 
     def summary(self, *, problem: Equation | None = None) -> dict[str, tuple[float, float, float]]:
         """The mean over the seeds that ended well, with its 95 % bootstrap interval, of every metric and learned scalar."""
@@ -239,6 +282,8 @@ class Solution:
             ("status", f"{ended}; {int(self.good.sum())} of {len(self.seeds)} seeds well, {self.steps} steps in {self.seconds:.1f} s"),
         ]
         lines += [("", text) for text in failed]
+        reasons = (self.settings.get("auto") or {}).get("reasons", ())
+        lines += [("" if index else "chosen", text) for index, text in enumerate(reasons)]
         score = self.score()
         if score is not None:
             name, (mean, low, high) = score
@@ -246,6 +291,19 @@ class Solution:
         for name, values in self.unknowns.items():
             lines.append((name, describe_unknown(values[self.good])))
         return lines
+
+
+def _member(stacked: Field, at: int) -> Field:
+    """The network of one seed."""
+    return jax.tree.map(lambda leaf: leaf[at] if eqx.is_array(leaf) else leaf, stacked)
+
+
+def _recorded(name: str, settings: dict[str, Any]) -> Any:
+    """A noun of the run's settings, which is needed."""
+    try:
+        return decode(settings[name])
+    except NotRebuildableError as error:
+        raise ValueError(f"{name}: {error} Give diagnose({name}=...), the same as at the start.") from None
 
 
 def describe_unknown(values: np.ndarray) -> str:
@@ -277,6 +335,7 @@ def load(path: str | os.PathLike[str], network: Any = None, problem: Equation | 
     skeleton = _field_skeleton(recipe, settings)
     with jax.enable_x64(settings["precision"] == "float64"):
         main, average, delayed = (_saved(skeleton, arrays, part) for part in (".u", ".average", ".method"))
+        delayed = delayed or _saved(skeleton, arrays, ".method.target")  # beside it, an adaptive method keeps what it has measured
         assert main is not None
         answer, target = main if average is None else average, main if delayed is None else delayed
     status = [SeedStatus(Status[name], at) for name, at in settings["status"]]

@@ -9,12 +9,14 @@ from typing import Any, Literal
 
 import jax
 import optax
+import xarray as xr
 
+from fredholm.auto import Choice, choose
 from fredholm.checks import positive_integer
 from fredholm.equation import Equation
-from fredholm.inspection import describe_undetermined, is_meant, undetermined
-from fredholm.methods import AbstractMethod
-from fredholm.networks import AbstractNetwork, Constrained
+from fredholm.inspection import describe_undetermined, is_meant, seen_in, undetermined
+from fredholm.methods import AbstractMethod, Auto
+from fredholm.networks import AbstractNetwork, Constrained, as_recipe
 from fredholm.optimizers import AbstractOptimizer
 from fredholm.progress import Watched, show_progress
 from fredholm.recipes import NotRebuildableError, decode
@@ -23,15 +25,16 @@ from fredholm.solution import Solution
 from fredholm.status import Interrupted, ProblemWarning, SolveError, Status
 from fredholm.storage import FORMAT, RunFolder, environment
 from fredholm.training.loop import Training, describe_failures, run
-from fredholm.training.setup import prepare, time_budget
+from fredholm.training.setup import GENERAL_NETWORK, Setup, first_seed, prepare, time_budget
 from fredholm.training.stopping import AbstractStop
 
 logger = logging.getLogger("fredholm")
+DEFAULT_METHOD = Auto()  # of an equation that has no method of its own
 
 
 def solve(
     problem: Equation,
-    method: AbstractMethod | None = None,
+    method: AbstractMethod | Auto | None = None,
     *,
     rule: AbstractRule | None = None,
     network: AbstractNetwork | Callable[..., Any] | None = None,
@@ -57,7 +60,8 @@ def solve(
 
     Args:
         problem: the equation.
-        method: how the estimated integral becomes a loss; `DelayedTarget()` unless the problem has its own default.
+        method: how the estimated integral becomes a loss. `Auto()`, the default unless the problem has its own, lets a short pilot choose
+            it, and with it whatever of rule, optimizer, batch and average is not given; the reasons are in `settings["auto"]`.
         rule: how integrals are estimated, `MonteCarlo(8)`, `Even(16)`, ...
         network: a recipe (`MLP(64, 3)`), an Equinox module, or a function key -> module.
         optimizer: a recipe (`Adam(1e-3)`) or any optax transformation.
@@ -82,12 +86,19 @@ def solve(
     if checkpoint_every is not None:
         positive_integer("checkpoint_every", checkpoint_every)
     budget = time_budget(minutes)
-    setup = prepare(problem, method, rule, network, optimizer, steps, batch, seeds, record_every, precision, stop, average)
+    if out is not None:
+        RunFolder(out).check_free()  # before a pilot is spent on it
+    chosen = {"method": method, "rule": rule, "optimizer": optimizer, "batch": batch, "average": average}
+    choice = _choice(problem, network, chosen, seeds, precision)
+    if choice is not None:
+        chosen |= choice.keywords()
+    setup = prepare(problem, network=network, steps=steps, seeds=seeds, record_every=record_every, precision=precision, stop=stop, **chosen)
     warn_if_not_unique(problem, setup.network)
     settings = {
         "format": FORMAT,
         "label": label or f"{type(problem).__name__}, {type(setup.method).__name__}, {setup.rule!r}",
         **setup.describe(),
+        "auto": None if choice is None else choice.describe(),
         "origin": dict(origin) if origin else None,
         "environment": environment(),
         "done": 0,
@@ -164,6 +175,20 @@ def compare(
     return solutions
 
 
+def _choice(problem: Any, network: Any, given: Mapping[str, Any], seeds: Any, precision: Any) -> Choice | None:
+    """What the pilot chooses where the method is `Auto`, or where nobody names one."""
+    method = given["method"]
+    if method is None and isinstance(problem, Equation):
+        method = problem.defaults.method or DEFAULT_METHOD
+    if not isinstance(method, Auto) or not isinstance(problem, Equation):
+        return None
+    recipe = as_recipe(network if network is not None else problem.defaults.network or GENERAL_NETWORK)
+    choice = choose(method, problem, recipe, given, seed=first_seed(seeds), precision=precision)
+    for reason in choice.reasons:
+        logger.info("%s", reason)
+    return choice
+
+
 def warn_if_not_unique(problem: Equation, network: AbstractNetwork) -> None:
     """Warns where a condition is missing. The library's own problems are not asked: its tests do."""
     if problem.recipe() is not None or is_meant(problem) is not None:
@@ -195,7 +220,8 @@ def _train(
             stack.enter_context(folder.locked())
             save(Status.INTERRUPTED)
         bar = stack.enter_context(show_progress(settings["label"], training.step, training.setup.steps, shown=progress))
-        ended = run(training, seconds=budget, checkpoint=save if folder else None, checkpoint_every=checkpoint_every, progress=bar.update)
+        host: Any = {"checkpoint": save if folder else None, "checkpoint_every": checkpoint_every, "progress": bar.update}
+        ended = run(training, seconds=budget, **host, watch=_warnings(training.setup))
         save(ended)
     settings = _stamped(settings, training, ended)
     states = training.states
@@ -212,6 +238,19 @@ def _train(
     if failures and throw:
         raise SolveError(f"{len(failures)} of {len(status)} seeds failed. " + "; ".join(failures), solution)
     return solution
+
+
+def _warnings(setup: Setup) -> Callable[[xr.Dataset], None]:
+    """One line for each symptom, when it is first seen."""
+    said: set[str] = set()
+
+    def watch(history: xr.Dataset) -> None:
+        for symptom in seen_in(history, setup.method, setup.steps):
+            if symptom.name not in said:
+                said.add(symptom.name)
+                logger.warning("step %d, %s: %s", int(history["step"][-1]), symptom.name, symptom.text)
+
+    return watch
 
 
 def _stamped(settings: dict[str, Any], training: Training, ended: Status) -> dict[str, Any]:

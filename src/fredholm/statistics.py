@@ -1,9 +1,17 @@
-"""Uncertainty over seeds."""
+"""Uncertainty over seeds, and over independent replicates."""
 
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
 RESAMPLES = 2000
+
+
+def student_interval(values: np.ndarray, level: float = 0.95) -> tuple[float, float, float]:
+    """The mean of independent replicates and its interval by Student's t. Each should be a mean of many, so that it is about normal."""
+    values = np.asarray(values, float)
+    mean, n = float(values.mean()), len(values)
+    half = float(stdtrit(n - 1, (1 + level) / 2) * values.std(ddof=1) / np.sqrt(n))
+    return mean, mean - half, mean + half
 
 
 def bootstrap_interval(values: np.ndarray, level: float = 0.95, *, least: float = -np.inf) -> tuple[float, float, float]:

@@ -38,10 +38,7 @@ class RunFolder:
     def create(cls, path: str | os.PathLike[str]) -> "RunFolder":
         """A new folder; a folder that holds anything is refused."""
         folder = cls(path)
-        if folder.path.exists() and (not folder.path.is_dir() or any(folder.path.iterdir())):
-            raise ValueError(
-                f"out: {folder.path} exists and is not empty. Choose another name, or continue it with fredholm resume {folder.path}."
-            )
+        folder.check_free()
         try:
             folder.path.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=folder.path):
@@ -57,6 +54,13 @@ class RunFolder:
         if not (folder.path / "run.json").is_file():
             raise ValueError(f"{folder.path} is not a run folder: it has no run.json. Expected what solve(out=...) or save(...) wrote.")
         return folder
+
+    def check_free(self) -> None:
+        """Raises `ValueError` where the folder holds anything."""
+        if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
+            raise ValueError(
+                f"out: {self.path} exists and is not empty. Choose another name, or continue it with fredholm resume {self.path}."
+            )
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:

@@ -1,13 +1,25 @@
-"""`fredholm check`: an equation is tried before it is trained."""
+"""`fredholm check`: an equation is tried before it is trained; `fredholm diagnose`: a run, afterwards."""
 
 from argparse import Namespace
+from pathlib import Path
 
 import fredholm as fr
 from fredholm.cli.choices import problem_of
+from fredholm.cli.results import loaded
 
 
 def check(options: Namespace) -> int:
     """`fredholm check`: 0 where nothing is suspicious, 1 where something is."""
     found = fr.check(problem_of(options.problem, options.set))
+    print(found)
+    return 0 if found.ok else 1
+
+
+def diagnose(options: Namespace) -> int:
+    """`fredholm diagnose`: 0 where nothing is wrong, 1 where something is."""
+    solution = loaded(Path(options.run), options.problem)
+    if solution.problem is None:
+        raise ValueError(f"{options.run}: its equation was made in Python and is not in the folder; give --problem file.py:name.")
+    found = solution.diagnose()
     print(found)
     return 0 if found.ok else 1

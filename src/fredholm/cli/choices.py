@@ -12,7 +12,7 @@ from fredholm.cli import values
 from fredholm.cli.files import equation_from_file, is_file
 from fredholm.cli.names import METHODS, OPTIMIZERS, PROBLEMS, RANDOMIZATIONS, RULES, SCHEDULES, fields, kebab, known
 from fredholm.equation import Equation
-from fredholm.methods import AbstractMethod
+from fredholm.methods import AbstractMethod, Auto
 from fredholm.networks import MLP
 from fredholm.optimizers import Adam
 from fredholm.rules import AbstractRule
@@ -44,22 +44,25 @@ def problem_of(text: str, settings: Sequence[str] = ()) -> Equation:
         raise ValueError(f"--set {' '.join(settings)}: {error}") from error
 
 
-def method_of(problem: Equation, name: str | None, options: Namespace, *, among: Sequence[str] = ()) -> AbstractMethod:
+def method_of(problem: Equation, name: str | None, options: Namespace, *, among: Sequence[str] = ()) -> Any:
     """The method of this name with the options that belong to it; the rest is the problem's, where its method is of the same class.
 
-    With `among`, the names of all methods of a comparison, an option may belong to another of them.
+    With `among`, the names of all methods of a comparison, an option may belong to another of them. None where nothing is said of it,
+    neither here nor by the problem: `solve` then chooses.
     """
     usual = problem.defaults.method or GENERAL_METHOD
+    given = {option: getattr(options, option) for option in METHOD_OPTIONS if hasattr(options, option)}
     if name is None:
+        if not given:
+            return problem.defaults.method
         start = usual
     elif "(" in name:
         start = values.noun(name)
-        if not isinstance(start, AbstractMethod):
+        if not isinstance(start, (AbstractMethod, Auto)):
             raise ValueError(f"--method: got {name}; expected a method, for instance 'DelayedTarget(tau=0.9)'.")
     else:
         noun = known("method", name, METHODS)
         start = usual if type(usual) is noun else noun()
-    given = {option: getattr(options, option) for option in METHOD_OPTIONS if hasattr(options, option)}
     own = fields(type(start))
     others = [field for other in among for field in fields(METHODS.get(kebab(other.partition("(")[0]), object))]
     for option in given:
@@ -69,7 +72,7 @@ def method_of(problem: Equation, name: str | None, options: Namespace, *, among:
     return dataclasses.replace(start, **{option: _fitting(start, option, text) for option, text in given.items() if option in own})
 
 
-def _fitting(method: AbstractMethod, field: str, text: str) -> Any:
+def _fitting(method: Any, field: str, text: str) -> Any:
     """The text as a value of the field's type; what is wrong in other ways than its type, the method says itself."""
     kind = get_type_hints(type(method))[field]
     kinds = get_args(kind) if isinstance(kind, UnionType) else (kind,)

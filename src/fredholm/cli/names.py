@@ -67,7 +67,7 @@ def _concrete(module: ModuleType, base: type) -> dict[str, type]:
 
 
 PROBLEMS: Mapping[str, type] = {kebab(name): noun for name, noun in sorted(recipes.PROBLEMS.items())}
-METHODS: Mapping[str, type] = _concrete(methods, methods.AbstractMethod)
+METHODS: Mapping[str, type] = {"auto": methods.Auto, **_concrete(methods, methods.AbstractMethod)}
 RULES: Mapping[str, type] = _concrete(rules, rules.AbstractRule)
 RANDOMIZATIONS: Mapping[str, type] = _concrete(rules, rules.AbstractRandomization)
 SCHEDULES: Mapping[str, type] = _concrete(optimizers, optimizers.AbstractSchedule)

@@ -31,13 +31,14 @@ examples:
   fredholm solve my_problem.py:problem --seeds 8         your own equation, from your own file
   fredholm compare volterra --methods standard delayed-target --n 1
   fredholm resume runs/volterra-2026-11-15-1a2b3c        after Ctrl-C, a crash, or to go on
+  fredholm diagnose runs/volterra-2026-11-15-1a2b3c      why it failed, and what to do
   fredholm theory                                        the paper's theorem on a worked example
   fredholm reproduce figure-1 --scale laptop             a figure of the paper, and whether its claims hold here
   fredholm study study.yaml --workers 2                  a sweep with matched seeds
 
 fredholm COMMAND --help explains a command."""
 SOLVE_EXAMPLES = """\
-What is not given is the problem's own default, or for your own equation the general recipe of the documentation.
+What is not given is the problem's own default; for your own equation a short pilot chooses it and says why (--method auto).
 
 examples:
   fredholm solve volterra
@@ -127,6 +128,15 @@ conditions. The exit code is 1 where something is wrong or suspicious.
 examples:
   fredholm check my_problem.py:problem
   fredholm check poisson --set dim=5"""
+
+
+DIAGNOSE_EXAMPLES = """\
+From the run's history and a few fresh samples: a biased loss, a target that is left behind or lags, a gradient of noise, a network that is
+too small or whose units died, an optimiser that is stuck, a condition that is missing. The exit code is 1 where something is wrong.
+
+examples:
+  fredholm diagnose runs/mine
+  fredholm diagnose runs/mine --problem my_problem.py:problem"""
 
 
 class Formatter(argparse.RawDescriptionHelpFormatter):
@@ -249,6 +259,10 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
     usage = "check PROBLEM [--set NAME=VALUE ...]"
     check = command(checking.check, usage, "try an equation before training, and say what is wrong or suspicious", CHECK_EXAMPLES)
     _add_problem(check)
+    usage = "diagnose RUN [--problem FILE.py:NAME]"
+    diagnose = command(checking.diagnose, usage, "say why a training failed, or that it did not, and what to do", DIAGNOSE_EXAMPLES)
+    diagnose.add_argument("run", metavar="RUN", help="the run's folder")
+    _add_source(diagnose, "needed only where it was made in Python; the file is imported")
     command(doctor.doctor, "doctor", "versions, devices, disk, and a ten-second self-test")
     return top, made
 

@@ -40,7 +40,7 @@ def predict(options: Namespace) -> int:
     if out.exists():
         raise ValueError(f"--out: {out} exists. Choose another name, or delete it.")
     grid = values.pairs(options.grid, "--grid", axis) if options.grid else None
-    solution = _loaded(Path(options.run), options.problem)
+    solution = loaded(Path(options.run), options.problem)
     predictions = solution.to_dataset(grid)
     content = as_csv(predictions) if out.suffix == ".csv" else bytes(predictions.to_netcdf(None, engine="h5netcdf"))
     try:
@@ -74,13 +74,13 @@ def as_csv(predictions: xr.Dataset) -> bytes:
 def _solutions(folder: Path, problem: str | None) -> Mapping[str, fr.Solution]:
     """The run of a folder, or the runs in it."""
     if (folder / "run.json").is_file() or not folder.is_dir():
-        solution = _loaded(folder, problem)
+        solution = loaded(folder, problem)
         return {str(solution.settings["label"]): solution}
     found = sorted(place.parent for place in folder.glob("*/run.json"))
     if not found:
         raise ValueError(f"{folder} is not a run folder: it has no run.json, nor has a folder in it. Expected what solve or compare wrote.")
-    loaded = [_loaded(place, problem) for place in found]
-    return {_label(solution, place, loaded): solution for solution, place in zip(loaded, found, strict=True)}
+    runs = [loaded(place, problem) for place in found]
+    return {_label(solution, place, runs): solution for solution, place in zip(runs, found, strict=True)}
 
 
 def _label(solution: fr.Solution, place: Path, among: list[fr.Solution]) -> str:
@@ -88,7 +88,8 @@ def _label(solution: fr.Solution, place: Path, among: list[fr.Solution]) -> str:
     return label if sum(str(other.settings["label"]) == label for other in among) == 1 else place.name
 
 
-def _loaded(folder: Path, given: str | None) -> fr.Solution:
+def loaded(folder: Path, given: str | None) -> fr.Solution:
+    """A run from its folder, with the equation that the user gives again."""
     settings = RunFolder.open(folder).read_settings()
     problem = None if given is None else problem_of(given, (settings["origin"] or {}).get("set") or ())
     return fr.load(folder, problem=problem, network=own_part(problem, settings, "network"))

@@ -55,7 +55,8 @@ def compared(problem: Equation, options: Namespace) -> tuple[dict[str, Any], dic
     methods = {name: method_of(problem, name, options, among=options.methods) for name in options.methods}
     rule = keywords["rule"] or problem.defaults.rule or GENERAL_RULE
     for method in methods.values():
-        method.check(problem, problem.rules(rule))
+        if not isinstance(method, fr.Auto):
+            method.check(problem, problem.rules(rule))
     return methods, keywords
 
 

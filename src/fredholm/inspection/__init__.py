@@ -1,6 +1,24 @@
-"""What is wrong or suspicious in an equation, before it is trained."""
+"""What is wrong or suspicious in an equation before it is trained, and in a training afterwards."""
 
+from fredholm.inspection.certificate import Certificate, certificates
 from fredholm.inspection.check import Check, Finding, check, describe_undetermined, is_meant
+from fredholm.inspection.diagnosis import Subject, diagnose
+from fredholm.inspection.symptoms import Diagnosis, Symptom, seen_in
 from fredholm.inspection.uniqueness import Undetermined, undetermined
 
-__all__ = ["Check", "Finding", "Undetermined", "check", "describe_undetermined", "is_meant", "undetermined"]
+__all__ = [
+    "Certificate",
+    "Check",
+    "Diagnosis",
+    "Finding",
+    "Subject",
+    "Symptom",
+    "Undetermined",
+    "certificates",
+    "check",
+    "describe_undetermined",
+    "diagnose",
+    "is_meant",
+    "seen_in",
+    "undetermined",
+]

@@ -82,7 +82,7 @@ def undetermined(equation: Equation, form: Callable[..., Any] | None = None) -> 
         equation = equation.realize(jax.random.key(0))
         u = fresh_field(equation, PROBE)
         places = _places(equation)
-        exponents = _exponents(equation.inputs, UNBOUNDED_DEGREE if any(map(_has_no_end, _measures(equation))) else HIGHEST_DEGREE)
+        exponents = exponents_of(equation.inputs, UNBOUNDED_DEGREE if any(map(_has_no_end, _measures(equation))) else HIGHEST_DEGREE)
         low, high = np.min(places, axis=0), np.max(places, axis=0)
         center, scale = (low + high) / 2, np.where(high > low, (high - low) / 2, 1.0)  # the same points become [-1, 1]
         jacobian = np.concatenate(list(_jacobians(equation, u, center, scale, exponents, form)))
@@ -180,7 +180,7 @@ def _places(equation: Equation) -> np.ndarray:
     return np.concatenate(nodes)
 
 
-def _exponents(inputs: int, highest: int) -> np.ndarray:
+def exponents_of(inputs: int, highest: int) -> np.ndarray:
     """The exponents of all polynomials up to the highest total degree that stays below the number of test functions."""
     degree = 1
     while degree < highest and math.comb(inputs + degree + 1, inputs) <= MOST_FUNCTIONS:

@@ -7,7 +7,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float, Int, Key
 
 from fredholm.conditions import AbstractCondition
 from fredholm.domains import Nodes
@@ -22,8 +22,8 @@ Info = dict[str, Float[Array, ""]]
 class AbstractMethod(eqx.Module):
     """How the residual, whose integrals are only estimated, becomes a loss.
 
-    `init` makes what the next step needs besides the network, `loss` is differentiated with respect to the network, `update` follows
-    the optimiser's step.
+    `init` makes what the next step needs besides the network. In each step `observe` measures what the method wants to know, `loss` is
+    differentiated with respect to the network, and `update` follows the optimiser's step.
     """
 
     def check(self, equation: Equation, rules: Sequence[AbstractRule]) -> None:
@@ -32,6 +32,14 @@ class AbstractMethod(eqx.Module):
     def init(self, u: Field) -> Any:
         """The state before the first step."""
         return None
+
+    def observe(self, u: Field, state: Any, equation: Equation, step: Int[Array, ""], key: Key[Array, ""]) -> Any:
+        """The state with what the method measures for itself before a step, on points of its own."""
+        return state
+
+    def recorded(self, state: Any) -> Info:
+        """What the history should hold of the state."""
+        return {}
 
     @abstractmethod
     def residual_loss(
@@ -45,7 +53,7 @@ class AbstractMethod(eqx.Module):
         """The loss of a condition at one x, without its weight: a condition is a residual like the equation."""
         return self.residual_loss(u, state, condition, rules, x, key)["residual"]
 
-    def update(self, u: Field, state: Any, step: Array) -> Any:
+    def update(self, u: Field, state: Any, step: Int[Array, ""]) -> Any:
         """The state after the optimiser's step."""
         return state
 
@@ -82,6 +90,18 @@ def residuals(equation: Equation, rules: Sequence[AbstractRule]) -> Iterator[tup
     for residual in (equation, *equation.conditions):
         yield residual, rules[start : start + len(residual.integrals)]
         start += len(residual.integrals)
+
+
+def growing_share(step: Int[Array, ""], stays: float) -> Float[Array, ""]:
+    r"""$\max\big(1 - a, \frac{50}{k + 49}\big)$ after step k, the share of the newest in a mean over the last $1/(1 - a)$ steps, or over
+    about the last fiftieth of fewer, so that the first values, which know nothing yet, are soon forgotten; and nothing depends on how
+    many steps are still to come. `step` is k − 1 and `stays` is a."""
+    return jnp.maximum(1 - stays, 50 / (step + 50))
+
+
+def moved(old: Any, new: Any, share: Any) -> Any:
+    """Every number a share of the way from the old value to the new; with the share 1 it is the new one, to the last bit."""
+    return jax.tree.map(lambda a, b: (1 - share) * a + share * b if eqx.is_inexact_array(b) else b, old, new)
 
 
 def weighted_integrand(integral: Integral, u: Field, x: Any, nodes: Nodes) -> Float[Array, "k e"]:

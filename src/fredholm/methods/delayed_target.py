@@ -3,20 +3,42 @@
 from collections.abc import Sequence
 from typing import Any, Literal
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float, Int, Key
 
 from fredholm.checks import nearest, positive_integer, real
 from fredholm.conditions import AbstractCondition
 from fredholm.domains import AbstractDomain
 from fredholm.equation import Equation
-from fredholm.methods.base import AbstractMethod, Info, draw, draw_pairs, estimate, product, residuals
+from fredholm.methods.base import (
+    AbstractMethod,
+    Info,
+    draw,
+    draw_pairs,
+    estimate,
+    growing_share,
+    moved,
+    product,
+    residuals,
+    weighted_integrand,
+)
 from fredholm.networks import Field
 from fredholm.residual import AbstractResidual, place
 from fredholm.rules import AbstractRule, MonteCarlo
 
-DEFAULT_SPLIT = 100.0
+TARGET_TAU = 0.999  # with tau=None the target is a mean over at most the last 1000 steps
+OBSERVED = 32  # points x at which the drift is measured in each step, whatever the batch is
+OBSERVED_TAU = 0.999  # what was measured more than 1000 steps ago is forgotten
+
+
+class Observed(eqx.Module):
+    """The target, and what the adaptive regulariser has measured of its drift."""
+
+    target: Field
+    change: Float[Array, ""]  # a running mean of (ω g[u] − ω g[ū])², the change of the integrand along the drift
+    penalty: Float[Array, ""]  # a running mean of what the regulariser penalises, (u − ū)²
 
 
 class DelayedTarget(AbstractMethod):
@@ -25,26 +47,40 @@ class DelayedTarget(AbstractMethod):
 
     $$L(x) = \Big(f[u](x) - \frac1N\sum_{i=1}^N g[\bar u](x, t_i) - y(x)\Big)^2 + \lambda\,(u(x) - \bar u(x))^2.$$
 
-    In the weak form the integral is split with weight M between N target nodes and N' main nodes,
+    The variance of the target does not depend on θ, so it does not bias. In the weak form there is no f, and the gradient comes from
+    N' nodes of their own, with the regulariser at these nodes,
+
+    $$\nabla L(x) = 2\,\Big(\frac1N\sum_{i=1}^{N} g[\bar u](x, t_i) - y(x)\Big)\,\nabla\frac1{N'}\sum_{j=1}^{N'} g[u](x, t'_j)
+      + \lambda\,\nabla (u - \bar u)^2.$$
+
+    That is M times the limit M → ∞ of the published form, `split=M`, with λM in place of λ: under Adam, which does not see the factor, M
+    and λ are one parameter. The published form splits the integral,
 
     $$r = (1 - \tfrac1M)\,\frac1N\sum_{i=1}^{N} g[\bar u](x, t_i) + \tfrac1M\,\frac1{N'}\sum_{j=1}^{N'} g[u](x, t'_j) - y(x),$$
 
-    with the regulariser at the main nodes. Only the variance of the target enters, which does not depend on θ: no bias.
+    and squares r, so it keeps 1/(M N') of the excess variance of the standard loss; without a split nothing of it is left.
+
+    λ is an inverse step in function space: the larger the integrals' change along the drift $u - \bar u$, the smaller the step must be.
+    `regularization=None` measures it, a Rayleigh quotient with running means of both at random nodes,
+
+    $$\lambda = \mathbb{E}\,(\omega g[u] - \omega g[\bar u])^2 / \mathbb{E}\,(u - \bar u)^2.$$
 
     A condition on an integral has no f to hold on to and no second derivative to save: it is the product of two independent residuals,
     as in double sampling. Learned scalars inside an integral have no delayed copy; their gradient comes from nodes of its own.
     """
 
-    tau: float = 0.99  # τ, how much of the target stays at each step; 0: the target is the network itself, detached
-    regularization: float = 1.0  # λ, the weight of the pull of the network to its target
-    split: float | None = None  # M, the weight of the target part; None: 100 in the weak form, all target where f is given
+    tau: float | None = None  # τ, how much of the target stays at each step; None: a mean over the last fiftieth of the steps so far
+    regularization: float | None = None  # λ, the weight of the pull of the network to its target; None: measured along the drift
+    split: float | None = None  # M, the published weight of the target part; None: the limit of large M
     main: int | AbstractRule | None = None  # N', the nodes of the main part: a number, a rule, or None for as many as the target has
     every: int | None = None  # T: copy the network to the target every T steps, instead of averaging with τ
     on: Literal["output", "f"] = "output"  # regularise the raw output u, as the published runs do, or f, as the paper's text has it
 
     def __check_init__(self):
-        real("DelayedTarget tau", self.tau, low=0.0, below=1.0)
-        real("DelayedTarget regularization", self.regularization, low=0.0)
+        if self.tau is not None:
+            real("DelayedTarget tau", self.tau, low=0.0, below=1.0)
+        if self.regularization is not None:
+            real("DelayedTarget regularization", self.regularization, low=0.0)
         if self.split is not None:
             real("DelayedTarget split", self.split, low=1.0)
         if self.main is not None and not isinstance(self.main, AbstractRule):
@@ -58,7 +94,7 @@ class DelayedTarget(AbstractMethod):
         if not rules:
             raise ValueError("DelayedTarget: the equation has no integral to put a target into; use Standard().")
         x = equation.domain.sample(jax.random.key(0))
-        if equation.f is not None and place(x) is None and self.on == "output" and self.regularization > 0:
+        if equation.f is not None and place(x) is None and self.on == "output" and self.regularization != 0:
             raise ValueError(
                 "DelayedTarget: x is a Law without a part named point, so the network has no output at x to regularise. Name the part "
                 "where the network is looked at point=, or use DelayedTarget(on='f') or regularization=0."
@@ -66,16 +102,19 @@ class DelayedTarget(AbstractMethod):
         for residual, own in residuals(equation, rules):
             x = residual.law.sample(jax.random.key(0))
             # The equation's second draw is the main part's; the other cases are explained where they are computed.
-            second = self.main_rules(own) if residual is equation and self.share(equation) > 0 else own
-            needs_two = residual is not equation or self.share(equation) > 0 or bool(equation.unknowns)
+            second = self.main_rules(own) if residual is equation and self.has_main(equation) else own
+            needs_two = residual is not equation or self.has_main(equation) or bool(equation.unknowns)
             for integral, rule, other in zip(residual.integrals, own, second, strict=True):
                 if needs_two:
                     _check_two(rule, other, integral.measure(x))
 
     def share(self, residual: AbstractResidual) -> float:
         """1/M, the weight of the main network in the integrals."""
-        split = DEFAULT_SPLIT if self.split is None and residual.is_weak else self.split
-        return 0.0 if split is None else 1.0 / split
+        return 0.0 if self.split is None else 1.0 / self.split
+
+    def has_main(self, residual: AbstractResidual) -> bool:
+        """True where the network itself stands in the integrals too, at nodes of its own."""
+        return residual.is_weak or self.split is not None
 
     def main_rules(self, rules: Sequence[AbstractRule]) -> list[AbstractRule]:
         """The rules of the main part."""
@@ -83,36 +122,102 @@ class DelayedTarget(AbstractMethod):
             return list(rules)
         return [self.main if isinstance(self.main, AbstractRule) else MonteCarlo(self.main) for _ in rules]
 
-    def init(self, u: Field) -> Field:
-        return u
+    def init(self, u: Field) -> Field | Observed:
+        return u if self.regularization is not None else Observed(u, jnp.zeros(()), jnp.zeros(()))
 
-    def target(self, u: Field, state: Field) -> Field:
-        return state
+    def target(self, u: Field, state: Field | Observed) -> Field:
+        return state.target if isinstance(state, Observed) else state
+
+    def weight(self, state: Field | Observed) -> Float[Array, ""]:
+        """λ."""
+        if not isinstance(state, Observed):
+            return jnp.asarray(self.regularization, float)
+        # Before the first drift both are 0, and so is what λ weighs.
+        return state.change / jnp.maximum(state.penalty, jnp.finfo(state.penalty.dtype).tiny)
+
+    def recorded(self, state: Field | Observed) -> Info:
+        return {"regularization_weight": self.weight(state)} if isinstance(state, Observed) else {}
+
+    def observe(self, u: Field, state: Field | Observed, equation: Equation, step: Int[Array, ""], key: Key[Array, ""]) -> Field | Observed:
+        if not isinstance(state, Observed):
+            return state
+        change, penalty = self.drift(u, state.target, equation, key, OBSERVED)
+        if self.split is not None and equation.is_weak:
+            change = change / self.split  # The split's gradient is 1/M of the other, and so is its λ.
+        share = growing_share(step, OBSERVED_TAU)
+        return Observed(state.target, *(moved(old, new, share) for old, new in ((state.change, change), (state.penalty, penalty))))
+
+    def drift(
+        self, u: Field, target: Field, equation: Equation, key: Key[Array, ""], points: int
+    ) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        """What the step from the target to the network changes: the integrand, at one random node of each integral, and what the
+        regulariser penalises; the means of both squares over so many x."""
+
+        def at_one_point(key: Key[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
+            key_point, key_nodes = jax.random.split(key)
+            x = equation.domain.sample(key_point)
+            nodes = draw(equation, [MonteCarlo(1)] * len(equation.integrals), x, key_nodes)
+            pairs = zip(equation.integrals, nodes, strict=True)
+            changes = [weighted_integrand(one, u, x, n) - weighted_integrand(one, target, x, n) for one, n in pairs]
+            main_part = estimate(equation, u, x, nodes) if self.has_main(equation) else jnp.zeros((1,))
+            penalty = self._penalty(u, target, equation, x, nodes, equation.left(u, x), main_part)
+            return sum((jnp.sum(change**2) for change in changes), jnp.zeros(())), penalty
+
+        change, penalty = jax.vmap(at_one_point)(jax.random.split(key, points))
+        return jnp.mean(change), jnp.mean(penalty)
 
     def residual_loss(
-        self, u: Field, state: Field, residual: AbstractResidual, rules: Sequence[AbstractRule], x: Any, key: Key[Array, ""]
+        self,
+        u: Field,
+        state: Field | Observed,
+        residual: AbstractResidual,
+        rules: Sequence[AbstractRule],
+        x: Any,
+        key: Key[Array, ""],
     ) -> Info:
         # No gradient flows through the target: it is an argument of its own, and `solve` differentiates with respect to u alone.
-        target, share, left = state, self.share(residual), residual.left(u, x)
-        if share == 0.0 and not u.unknowns:
-            nodes, other_nodes = draw(residual, rules, x, key), []
+        target, left = self.target(u, state), residual.left(u, x)
+        if self.has_main(residual):
+            nodes, other_nodes = draw_pairs(residual, rules, self.main_rules(rules), x, key)
+        elif u.unknowns:
+            nodes, other_nodes = draw_pairs(residual, rules, rules, x, key)
         else:
-            nodes, other_nodes = draw_pairs(residual, rules, self.main_rules(rules) if share else rules, x, key)
-        main_part = share * estimate(residual, u, x, other_nodes) if share else jnp.zeros((1,))
-        inside = _with_unknowns(target, jax.lax.stop_gradient(u.unknowns))
-        target_part = estimate(residual, inside, x, nodes)
-        r = left + residual.sign * ((1 - share) * target_part + main_part)
-        info = {"residual": jnp.sum(r**2)}
-        if u.unknowns:
-            info["residual"] = info["residual"] + self._pull_on_unknowns(
-                u, target, residual, x, other_nodes, left + residual.sign * target_part
-            )
-        if self.regularization > 0:
-            info["regularization"] = self.regularization * self._penalty(u, target, residual, x, other_nodes, left, main_part)
+            nodes, other_nodes = draw(residual, rules, x, key), []
+        main_part = estimate(residual, u, x, other_nodes) if self.has_main(residual) else jnp.zeros((1,))
+        target_part = estimate(residual, _with_unknowns(target, jax.lax.stop_gradient(u.unknowns)), x, nodes)
+        if residual.is_weak and self.split is None:
+            info = {"residual": self._one_sided(left + residual.sign * main_part, left + residual.sign * target_part)}
+        else:
+            info = {"residual": self._square(u, target, residual, x, other_nodes, left, main_part, target_part)}
+        if self.regularization != 0:
+            weight = jax.lax.stop_gradient(self.weight(state))
+            info["regularization"] = weight * self._penalty(u, target, residual, x, other_nodes, left, main_part)
         return info
 
+    def _one_sided(self, main: Float[Array, "e"], delayed: Float[Array, "e"]) -> Float[Array, ""]:
+        """The product of the network's residual and the target's, with the gradient 2 · (the target's) · ∂(the network's)."""
+        product = jnp.sum(main * jax.lax.stop_gradient(delayed))
+        return 2 * product - jax.lax.stop_gradient(product)
+
+    def _square(
+        self,
+        u: Field,
+        target: Field,
+        residual: AbstractResidual,
+        x: Any,
+        other_nodes: Sequence[Any],
+        left: Float[Array, "e"],
+        main_part: Float[Array, "_"],  # one number for all equations where there is none
+        target_part: Float[Array, "_"],
+    ) -> Float[Array, ""]:
+        """The squared residual, split between target and network where there is an M."""
+        share = self.share(residual)
+        r = left + residual.sign * ((1 - share) * target_part + share * main_part)
+        pull = self._pull_on_unknowns(u, target, residual, x, other_nodes, left + residual.sign * target_part) if u.unknowns else 0.0
+        return jnp.sum(r**2) + pull
+
     def condition_loss(
-        self, u: Field, state: Field, condition: AbstractCondition, rules: Sequence[AbstractRule], x: Any, key: Key[Array, ""]
+        self, u: Field, state: Field | Observed, condition: AbstractCondition, rules: Sequence[AbstractRule], x: Any, key: Key[Array, ""]
     ) -> Float[Array, ""]:
         return product(u, condition, rules, x, key)
 
@@ -140,9 +245,11 @@ class DelayedTarget(AbstractMethod):
     ) -> Float[Array, ""]:
         """(u − target)², or that of f with its main part: at x where f is given, at the main nodes in the weak form."""
         if self.on == "f":
-            share = self.share(residual)
-            copy = share * estimate(residual, target, x, main_nodes) if share else jnp.zeros((1,))
-            return jnp.sum((left + residual.sign * main_part - residual.left(target, x) - residual.sign * copy) ** 2)
+            # The paper's f of the weak form is the main part, a share 1/M of the integral; without a split it is the integral.
+            share = 1.0 if self.split is None else self.share(residual)
+            copy = estimate(residual, target, x, main_nodes) if self.has_main(residual) else jnp.zeros((1,))
+            change = left - residual.left(target, x) + residual.sign * share * (main_part - copy)
+            return jnp.sum(change**2)
 
         def at(point: Float[Array, "d"]) -> Float[Array, ""]:
             return jnp.mean((u(point) - target(point)) ** 2)
@@ -155,15 +262,14 @@ class DelayedTarget(AbstractMethod):
         ]
         return sum(means, jnp.zeros(())) / len(means)
 
-    def update(self, u: Field, state: Field, step: Array) -> Field:
+    def update(self, u: Field, state: Field | Observed, step: Int[Array, ""]) -> Field | Observed:
+        old = self.target(u, state)
         if self.every is not None:
-            copy = (step + 1) % self.every == 0
-            return jax.tree.map(lambda old, new: jnp.where(copy, new, old) if _is_inexact(new) else new, state, u)
-        return jax.tree.map(lambda old, new: self.tau * old + (1 - self.tau) * new if _is_inexact(new) else new, state, u)
-
-
-def _is_inexact(leaf: Any) -> bool:
-    return isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jnp.inexact)
+            share = jnp.where((step + 1) % self.every == 0, 1.0, 0.0)
+        else:
+            share = growing_share(step, TARGET_TAU) if self.tau is None else 1 - self.tau
+        target = moved(old, u, share)
+        return Observed(target, state.change, state.penalty) if isinstance(state, Observed) else target
 
 
 def _with_unknowns(target: Field, unknowns: dict[str, Array]) -> Field:

@@ -13,7 +13,17 @@ from fredholm.solution import Solution
 from fredholm.statistics import bootstrap_interval
 
 ODD = 0.02  # the share of means that a logarithmic axis may leave out
-NOT_PARTS = ("loss", "integration_variance", "excess_variance", "target_variance", "drift", "error", "error_main")
+NOT_PARTS = (
+    "loss",
+    "integration_variance",
+    "excess_variance",
+    "target_variance",
+    "drift",
+    "size",
+    "regularization_weight",
+    "error",
+    "error_main",
+)
 
 
 class Curve(NamedTuple):

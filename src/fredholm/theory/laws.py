@@ -13,7 +13,6 @@ from jaxtyping import Float, Int
 
 from fredholm.checks import positive_integer
 from fredholm.methods import AbstractMethod, DelayedTarget, DoubleSampling, Standard
-from fredholm.methods.delayed_target import DEFAULT_SPLIT
 from fredholm.theory.linear import LinearProblem, System
 from fredholm.theory.weak import WeakProblem
 
@@ -108,12 +107,17 @@ def outcomes(problem: Problem, draws: int) -> tuple[Int[np.ndarray, " o"], list[
 
 
 def split_share(method: DelayedTarget, has_f: bool) -> Any:
-    """1/M, as the library's own method takes it: 1/100 unless given in the weak form, none where there is an f."""
+    """1/M, as the library's own method takes it; none where there is an f and no M. The theory is that of fixed numbers."""
     if method.every is not None:
         raise ValueError(f"every: got {method.every}; expected None: the theory is that of averaged targets. Give tau instead.")
-    if method.split is not None:
-        return 1.0 / method.split
-    return 0.0 if has_f else 1.0 / DEFAULT_SPLIT
+    needed = {"tau": method.tau, "regularization": method.regularization} | ({} if has_f else {"split": method.split})
+    for name, value in needed.items():
+        if value is None:
+            raise ValueError(
+                f"{name}: got None, which the training chooses from its steps; the theory is that of fixed numbers. "
+                "Give for instance DelayedTarget(tau=0.99, regularization=1.0, split=100.0)."
+            )
+    return 0.0 if method.split is None else 1.0 / method.split
 
 
 def main_count(method: DelayedTarget, n: int) -> int:

@@ -13,6 +13,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from fredholm.equation import Equation
 from fredholm.keys import Keys
 from fredholm.methods import AbstractMethod
+from fredholm.methods.base import growing_share, moved
 from fredholm.networks import AbstractNetwork, Field
 from fredholm.rules import AbstractRule
 from fredholm.training.devices import EVERYWHERE, SEEDS, over_seeds
@@ -58,23 +59,18 @@ class Program(eqx.Module):
     def step(self, state: TrainState, equation: Equation, keys: Keys, step: Int[Array, ""]) -> tuple[TrainState, dict[str, Array]]:
         """One step of one seed: loss and gradient on fresh points, the optimiser, the method's own update."""
         key = jax.random.fold_in(keys.data, step)
+        observed = self.method.observe(state.u, state.method, equation, step, jax.random.fold_in(key, 1))
         compute = eqx.filter_value_and_grad(self.method.loss, has_aux=True)
-        (loss, info), gradient = compute(state.u, state.method, equation, self.rules, self.batch, key)
+        (loss, info), gradient = compute(state.u, observed, equation, self.rules, self.batch, key)
         updates, optimizer = self.optimizer.update(gradient, state.optimizer, eqx.filter(state.u, eqx.is_inexact_array))
         u = eqx.apply_updates(state.u, updates)
         bad = ~(jnp.abs(loss) < state.limit) & (state.failed_at < 0)
         failed_at = jnp.where(bad, step, state.failed_at)
         failed_loss = jnp.where(bad, loss, state.failed_loss)
-        method = self.method.update(u, state.method, step)
-        average = None if state.average is None else self.averaged(state.average, u, step)
+        method = self.method.update(u, observed, step)
+        # The mean of the parameters that is the answer; the first network has no weight in it.
+        average = None if state.average is None else moved(state.average, u, growing_share(step, self.average))
         return TrainState(u, optimizer, method, average, state.alive, failed_at, failed_loss, state.limit), {"loss": loss, **info}
-
-    def averaged(self, average: Field, u: Field, step: Int[Array, ""]) -> Field:
-        r"""$\bar\theta_k = \bar\theta_{k-1} + s_k\,(\theta_k - \bar\theta_{k-1})$ with $s_k = \max\big(1 - a, \frac{50}{k + 49}\big)$ after
-        step k: a mean over the last $1/(1 - a)$ steps, or over about the last fiftieth of fewer, so that the first networks, which know
-        nothing yet, are soon forgotten; and nothing depends on how many steps are still to come."""
-        share = jnp.maximum(1 - self.average, 50 / (step + 50))
-        return jax.tree.map(lambda old, new: old + share * (new - old) if eqx.is_inexact_array(new) else new, average, u)
 
 
 def compile_chunk(program: Program, static: Any, equation: Equation, mesh: Mesh) -> Callable[..., Any]:

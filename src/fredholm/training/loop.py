@@ -129,8 +129,10 @@ def run(
     checkpoint: Callable[[Status], None] | None,
     checkpoint_every: int | None,
     progress: Callable[[Training], None],
+    watch: Callable[[xr.Dataset], None],
 ) -> Status:
-    """Trains to the last step, the end of the time budget, the stopping rule or Ctrl-C, whichever comes first."""
+    """Trains to the last step, the end of the time budget, the stopping rule or Ctrl-C, whichever comes first; `watch` sees the history
+    after each record."""
     setup, begin = training.setup, time.perf_counter()
     last_saved, last_saved_at = training.step, time.perf_counter()
     with deferred_interrupt() as interrupted:
@@ -150,6 +152,7 @@ def run(
             if len(training.records) > records:
                 if not np.asarray(training.arrays.alive).any():
                     return Status.FINISHED
+                watch(training.history())
                 if setup.stop is not None and setup.stop(training.history()):
                     return Status.STOPPED
     return Status.FINISHED

@@ -88,9 +88,14 @@ def variances(program: Program, equation: Equation, u: Field, target: Field, key
     return recorded
 
 
-def drift(equation: Equation, u: Field, target: Field, points: Float[Array, "n d"]) -> Float[Array, ""]:
+def drift(u: Field, target: Field, points: Float[Array, "n d"]) -> Float[Array, ""]:
     """The root mean square difference between the network and its target."""
     return jnp.sqrt(jnp.mean(jax.vmap(lambda x: jnp.mean((u(x) - target(x)) ** 2))(points)))
+
+
+def size(u: Field, points: Float[Array, "n d"]) -> Float[Array, ""]:
+    """The root mean square of the network."""
+    return jnp.sqrt(jnp.mean(jax.vmap(lambda x: jnp.mean(u(x) ** 2))(points)))
 
 
 def compile_measure(program: Program, static: Any, equation: Equation, mesh: Mesh) -> Callable[..., Any]:
@@ -103,8 +108,10 @@ def compile_measure(program: Program, static: Any, equation: Equation, mesh: Mes
         equation, state = eqx.combine(equation_arrays, equation_static), eqx.combine(arrays, static)
         target = method.target(state.u, state.method)
         recorded = variances(program, equation, state.u, target, jax.random.fold_in(keys.measure, step))
+        recorded.update(method.recorded(state.method))
         if points is not None:
-            recorded["drift"] = drift(equation, state.u, target, points[:500])
+            recorded["drift"] = drift(state.u, target, points[:500])
+            recorded["size"] = size(state.u, points[:500])
         if points is not None and evaluation is not None and equation.exact is not None:
             truth = equation.truth(points)
             answers = {"error": state.u} if state.average is None else {"error": state.average, "error_main": state.u}

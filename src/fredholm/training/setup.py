@@ -63,7 +63,7 @@ class Setup(eqx.Module):
         return described
 
 
-def choose(
+def with_defaults(
     problem: Equation,
     method: AbstractMethod | None = None,
     rule: AbstractRule | None = None,
@@ -106,8 +106,8 @@ def choose(
 
 
 def prepare(*arguments: Any, **keywords: Any) -> Setup:
-    """As `choose`, and refuses what makes no sense together, before a step is compiled."""
-    setup = choose(*arguments, **keywords)
+    """As `with_defaults`, and refuses what makes no sense together, before a step is compiled."""
+    setup = with_defaults(*arguments, **keywords)
     with jax.enable_x64(setup.precision == "float64"):
         check_equation(setup.problem, setup.rules, setup.network)
         setup.method.check(setup.problem, setup.rules)
@@ -120,8 +120,8 @@ def points_per_step(problem: Equation, method: AbstractMethod, rule: AbstractRul
     x = problem.domain.sample(jax.random.key(0))
     measures = [integral.measure(x) for integral in problem.integrals]
     nodes = sum(rule.size(measure) for rule, measure in zip(rules, measures, strict=True))
-    if isinstance(method, DelayedTarget) and (method.share(problem) > 0 or problem.unknowns):
-        second = method.main_rules(rules) if method.share(problem) > 0 else rules
+    if isinstance(method, DelayedTarget) and (method.has_main(problem) or problem.unknowns):
+        second = method.main_rules(rules) if method.has_main(problem) else rules
         nodes += sum(rule.size(measure) for rule, measure in zip(second, measures, strict=True))
     return batch * nodes
 
@@ -143,6 +143,11 @@ def _seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
     if not chosen or len(set(chosen)) != len(chosen):
         raise ValueError(f"seeds: got {seeds!r}; expected a number of seeds, or different whole numbers.")
     return chosen
+
+
+def first_seed(seeds: int | Sequence[int]) -> int:
+    """The seed of a pilot."""
+    return _seeds(seeds)[0]
 
 
 def _average(average: float | None) -> float:

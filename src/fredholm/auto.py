@@ -1,0 +1,320 @@
+"""The pilot of `Auto`: what it measures, and what it chooses from that, with the reasons."""
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Key
+
+from fredholm.checks import positive_integer
+from fredholm.domains import AbstractDomain, Atoms, Base
+from fredholm.equation import Equation
+from fredholm.keys import Keys
+from fredholm.methods import AbstractMethod, Auto, DelayedTarget, DoubleSampling, Standard
+from fredholm.methods.base import draw, estimate
+from fredholm.networks import AbstractNetwork, Field
+from fredholm.optimizers import AbstractOptimizer, Adam, Cosine
+from fredholm.rules import AbstractRule, Even, Gauss, MonteCarlo, QuasiMonteCarlo, Rotation, Scramble, Shift, Sobol
+from fredholm.training.loop import Training
+from fredholm.training.setup import GENERAL_AVERAGE, GENERAL_BATCH, Setup
+from fredholm.validation import check_equation, pick, sample_points
+
+BATCH = 32  # of the pilot's training
+PLACES = 64  # points x at which rules are compared
+GRADIENTS = 64  # points x whose gradients are compared
+DRAWS = 4  # of a random rule at each x
+FEWEST = 8  # points x that a step should have at least
+LARGEST = 1024  # and at most
+FOREVER = 10**9  # the pilot's training has no last step of its own
+
+
+class Choice(eqx.Module):
+    """What the pilot chose, why, and what it cost."""
+
+    method: AbstractMethod
+    rule: AbstractRule
+    batch: int
+    optimizer: Any
+    average: float
+    reasons: tuple[str, ...]
+    evaluations: int  # looks at u in the pilot
+    seconds: float
+
+    def keywords(self) -> dict[str, Any]:
+        """What `solve` goes on with."""
+        return {name: getattr(self, name) for name in ("method", "rule", "batch", "optimizer", "average")}
+
+    def describe(self) -> dict[str, Any]:
+        """For the run's settings."""
+        return {"reasons": list(self.reasons), "evaluations": self.evaluations, "seconds": self.seconds}
+
+
+class Pilot:
+    """A short training of one seed, and what is measured on the network that it leaves."""
+
+    def __init__(self, auto: Auto, problem: Equation, network: AbstractNetwork, precision: Any, seed: int):
+        self.auto, self.problem, self.evaluations = auto, problem.realize(Keys.of(seed).problem), 0
+        self.measures = measures_of(self.problem)
+        method = _possible(self.problem, [DelayedTarget(), DoubleSampling(), Standard()])
+        rule = MonteCarlo(2) if isinstance(method, DoubleSampling) else MonteCarlo(1)
+        training = Training(Setup(problem, method, rule, network, Adam(), FOREVER, BATCH, (seed,), FOREVER, precision, None, 0.0))
+        while training.step < auto.pilot:
+            training.advance(auto.pilot)
+        self.u: Field = jax.tree.map(lambda leaf: leaf[0] if eqx.is_array(leaf) else leaf, training.states.u)
+        self.evaluations += auto.pilot * BATCH * looks(self.problem, method, rule)
+        self.reference, squares = self._reference()
+        self.scale = float(np.mean(squares)) + 1e-30
+
+    def _reference(self) -> tuple[np.ndarray, np.ndarray]:
+        """The integrals as exact as they get, and the equation's squared terms, at the places."""
+        rules = [integral.rule or accurate(measure) for integral, measure in zip(self.problem.integrals, self.measures, strict=True)]
+
+        @jax.jit
+        def compute(keys: Key[Array, "n"]) -> Any:
+            def one(key: Key[Array, ""]) -> Any:
+                x = self.problem.domain.sample(key)
+                inside = estimate(self.problem, self.u, x, draw(self.problem, rules, x, key))
+                return inside * jnp.ones_like(self.problem.left(self.u, x)), self.problem.squared_terms(self.u, x, inside)
+
+            return jax.lax.map(one, keys)
+
+        inside, squares = compute(_places())
+        self.evaluations += PLACES * sum(rule.size(measure) for rule, measure in zip(rules, self.measures, strict=True))
+        return np.asarray(inside, float), np.asarray(squares, float)
+
+    def error(self, rule: AbstractRule) -> float:
+        """The mean square error of a rule's estimate as a share of the squared terms: its variance, and its bias where it has one."""
+        rules = [integral.rule or rule for integral in self.problem.integrals]
+        draws = DRAWS if rule.is_random else 1
+
+        @jax.jit
+        def compute(keys: Key[Array, "n"]) -> Float[Array, "n r e"]:
+            def one(key: Key[Array, ""]) -> Float[Array, "r e"]:
+                x = self.problem.domain.sample(key)
+                again = [jax.random.fold_in(key, number) for number in range(draws)]
+                return jnp.stack([estimate(self.problem, self.u, x, draw(self.problem, rules, x, k)) for k in again])
+
+            return jax.vmap(one)(keys)
+
+        found = np.asarray(compute(_places()), float)
+        self.evaluations += PLACES * draws * (looks(self.problem, Standard(), rule) - 1)
+        return float(np.mean(np.sum((found - self.reference[:, None]) ** 2, axis=-1))) / self.scale
+
+    def noise(self, method: AbstractMethod, rule: AbstractRule) -> float:
+        """The variance of the gradient at one x, times what that x costs: what is left of it at an equal budget of points."""
+        rules = self.problem.rules(rule)
+        state = method.observe(self.u, method.init(self.u), self.problem, jnp.asarray(0), jax.random.key(0))
+
+        @jax.jit
+        def compute(keys: Key[Array, "n"]) -> Float[Array, ""]:
+            def one(key: Key[Array, ""]) -> Float[Array, "p"]:
+                slopes = eqx.filter_grad(lambda u: method.loss(u, state, self.problem, rules, 1, key)[0])(self.u)
+                return jnp.concatenate([jnp.ravel(leaf) for leaf in jax.tree.leaves(slopes)])
+
+            return jnp.sum(jnp.var(jax.lax.map(one, keys), axis=0, ddof=1))
+
+        cost = looks(self.problem, method, rule)
+        self.evaluations += GRADIENTS * cost
+        return float(compute(jax.random.split(jax.random.key(2), GRADIENTS))) * cost
+
+
+def choose(
+    auto: Auto, problem: Equation, network: AbstractNetwork, given: Mapping[str, Any], *, seed: int = 0, precision: Any = "float32"
+) -> Choice:
+    """Runs the pilot and chooses what is not given."""
+    begin = time.perf_counter()
+    reasons: list[str] = []
+    if given.get("rule") is not None and not isinstance(given["rule"], AbstractRule):
+        raise ValueError(f"rule: got {given['rule']!r}; expected for instance fr.MonteCarlo(8).")
+    if given.get("batch") is not None:
+        positive_integer("batch", given["batch"])
+    with jax.enable_x64(precision == "float64"):
+        check_equation(problem, problem.rules(given.get("rule") or MonteCarlo(1)), network)
+    evaluations = 0
+    if not problem.integrals:
+        noisy = any(condition.integrals for condition in problem.conditions)
+        method = auto.using or (DoubleSampling() if noisy else Standard())
+        why = (
+            "only conditions have integrals, and two independent estimates of each are unbiased"
+            if noisy
+            else "there is no integral to estimate"
+        )
+        reasons.append(f"{method!r}: {why}")
+        choice = (method, given.get("rule") or MonteCarlo(8), given.get("batch") or GENERAL_BATCH)
+    else:
+        with jax.enable_x64(precision == "float64"):
+            pilot = Pilot(auto, problem, network, precision, seed)
+            method, rule = _method_and_rule(auto, pilot, given.get("rule"), reasons)
+            choice = (method, rule, given.get("batch") or _batch(auto, pilot, method, rule, reasons))
+            evaluations = pilot.evaluations
+    optimizer = given.get("optimizer") or _optimizer(choice[0], choice[1], reasons)
+    average = GENERAL_AVERAGE if given.get("average") is None else given["average"]
+    if given.get("average") is None:
+        reasons.append(f"average {average}: the answer is a mean over the last fiftieth of the run, which takes the last steps' noise away")
+    seconds = time.perf_counter() - begin
+    if evaluations:
+        reasons.append(f"the pilot cost {evaluations:,} looks at u and {seconds:.1f} s, besides the steps of the run")
+    return Choice(*choice, optimizer, average, tuple(reasons), evaluations, seconds)
+
+
+def measures_of(problem: Equation) -> list[AbstractDomain]:
+    """The measures of the equation's integrals at some x."""
+    x = pick(sample_points(problem, 1), 0)
+    return [integral.measure(x) for integral in problem.integrals]
+
+
+def looks(problem: Equation, method: AbstractMethod, rule: AbstractRule) -> int:
+    """Looks at u for one x of one step: at x, and at every node; twice where a method draws the nodes twice."""
+    nodes = sum((integral.rule or rule).size(measure) for integral, measure in zip(problem.integrals, measures_of(problem), strict=True))
+    twice = isinstance(method, DelayedTarget) and method.has_main(problem)
+    twice = twice or (isinstance(method, DoubleSampling) and not isinstance(rule, MonteCarlo))
+    return 1 + nodes * (2 if twice else 1)
+
+
+def candidates(measures: Sequence[AbstractDomain]) -> list[AbstractRule]:
+    """Rules that suit the measures, fewest nodes first: those without noise on few axes, randomised nets on more."""
+    axes = max((len(measure.bases) for measure in measures), default=0)
+    atoms = [isinstance(base, Atoms) for measure in measures for base in measure.bases]
+    if any(measure.samples is not None for measure in measures) or (any(atoms) and not all(atoms)):
+        rules: list[AbstractRule] = []  # given samples are random themselves
+    elif axes == 0 or all(atoms):
+        rules = [Even(1)]  # every atom
+    elif axes == 1 and all(type(measure).rotate is not AbstractDomain.rotate for measure in measures):
+        rules = [Even(n, Rotation()) for n in (16, 32, 64)]
+    elif axes <= 2:
+        rules = [Gauss(n) for n in ((8, 16, 32) if axes == 1 else (4, 8, 12))]
+    else:
+        rules = [QuasiMonteCarlo(n, Sobol(), Scramble()) for n in (16, 64)]
+    return [rule for rule in rules if _fits(rule, measures)]
+
+
+def unbiased_candidates(measures: Sequence[AbstractDomain]) -> list[AbstractRule]:
+    """Rules whose draws are independent and unbiased, from one node on."""
+    given = [measure.samples for measure in measures if measure.samples is not None]
+    if given:
+        return [MonteCarlo(min(given))] if min(given) < 2 else [MonteCarlo(min(given) // 2 * 2), MonteCarlo(1)]
+    turned = all(type(measure).rotate is not AbstractDomain.rotate for measure in measures) and all(len(m.bases) == 1 for m in measures)
+    unit = all(base == Base.UNIT for measure in measures for base in measure.bases)
+    better: list[AbstractRule] = [Even(8, Rotation())] if turned else [QuasiMonteCarlo(8, Sobol(), Scramble())] if unit else []
+    if len({len(measure.bases) for measure in measures}) == 1 and unit and not turned and len(measures[0].bases) == 1:
+        better = [Even(8, Shift())]
+    return [rule for rule in [MonteCarlo(1), MonteCarlo(2), MonteCarlo(8), *better] if _fits(rule, measures)]
+
+
+def accurate(measure: AbstractDomain) -> AbstractRule:
+    """A rule that is better than all candidates."""
+    axes = len(measure.bases)
+    if measure.samples is not None or (axes and all(isinstance(base, Atoms) for base in measure.bases)):
+        return Even(1)
+    if axes == 0:
+        return MonteCarlo(1)
+    if axes == 1 and type(measure).rotate is not AbstractDomain.rotate:
+        return Even(128)
+    return Gauss(64) if axes == 1 else Gauss(24) if axes == 2 else QuasiMonteCarlo(4096, Sobol(), Scramble())
+
+
+def _method_and_rule(auto: Auto, pilot: Pilot, given: AbstractRule | None, reasons: list[str]) -> tuple[AbstractMethod, AbstractRule]:
+    """The standard loss where its bias is small enough, else an unbiased method with the nodes that make its gradient least noisy."""
+    if isinstance(auto.using, Standard) or auto.using is None:
+        rule = _quiet_rule(auto, pilot, given, reasons)
+        if rule is not None:
+            return Standard(), rule
+    method = auto.using or _unbiased(pilot, given, reasons)
+    if given is not None:
+        return method, given
+    tried = [rule for rule in unbiased_candidates(pilot.measures) if _accepts(method, pilot.problem, rule)] or [MonteCarlo(1)]
+    noises = {rule: pilot.noise(method, rule) for rule in tried}
+    best = min(noises, key=lambda rule: noises[rule])
+    others = ", ".join(f"{rule!r} {noises[rule] / noises[best]:.2g}" for rule in tried if rule is not best)
+    against = f"; at the same cost others have more (times: {others})" if others else ""
+    reasons.append(f"{best!r}: the least variance of the gradient for its cost{against}")
+    return method, best
+
+
+def _quiet_rule(auto: Auto, pilot: Pilot, given: AbstractRule | None, reasons: list[str]) -> AbstractRule | None:
+    """A rule with which the standard loss is good enough, or the best there is where that loss is wanted anyway."""
+    if given is not None:
+        tried = [given]
+    else:
+        tried = [rule for rule in candidates(pilot.measures) if looks(pilot.problem, Standard(), rule) * FEWEST <= auto.points]
+    found: list[float] = []
+    for index, rule in enumerate(tried):
+        found.append(pilot.error(rule))
+        if found[-1] <= auto.bias:
+            chosen = tried[min(index + 1, len(tried) - 1)]
+            seen = f"the squared error of {rule!r} is {found[-1]:.1e} of the equation's squared terms, at most {auto.bias:g} is wanted"
+            more = "" if chosen is rule else "; one size more, since the pilot's network is smoother than the solution"
+            reasons.append(f"{chosen!r}: {seen}{more}")
+            reasons.append("Standard(): so the bias that it leaves is small, and a true gradient has the least noise")
+            return chosen
+    if auto.using is not None:
+        return tried[-1] if tried else MonteCarlo(1)
+    if tried:
+        best = int(np.argmin(found))
+        reasons.append(
+            f"not Standard(): the best rule that fits, {tried[best]!r}, would leave a bias of {found[best]:.1e} of the squared terms"
+        )
+    return None
+
+
+def _unbiased(pilot: Pilot, given: AbstractRule | None, reasons: list[str]) -> AbstractMethod:
+    """Delayed targets where f holds u, or where a weak form's estimates are mostly noise; else double sampling."""
+    order: list[AbstractMethod] = [DelayedTarget(), DoubleSampling(), Standard()]
+    why = "f holds the network, so that only the target's noise enters"
+    if pilot.problem.is_weak:
+        rule = given or next(iter(unbiased_candidates(pilot.measures)[-1:]), MonteCarlo(2))
+        noise = pilot.error(rule)
+        why = f"a weak form, and the variance of {rule!r} is {noise:.1e} of the squared terms: a target averages such noise"
+        if noise <= 1 and _accepts(DoubleSampling(), pilot.problem, rule):
+            order = order[1:]
+            why = f"a weak form, and the variance of {rule!r} is {noise:.1e} of the squared terms: less than they are"
+    method = _possible(pilot.problem, order)
+    also = "; τ follows the run, λ is measured along the drift, N' = N" if isinstance(method, DelayedTarget) else ""
+    reasons.append(f"{type(method).__name__}(): {why}{also}" if method == order[0] else f"{method!r}: all that the given samples allow")
+    return method
+
+
+def _batch(auto: Auto, pilot: Pilot, method: AbstractMethod, rule: AbstractRule, reasons: list[str]) -> int:
+    cost = looks(pilot.problem, method, rule)
+    batch = max(FEWEST, min(LARGEST, auto.points // cost))
+    reasons.append(f"batch {batch}: each x takes {cost} looks at u, and a step has about {auto.points} of them")
+    return batch
+
+
+def _optimizer(method: AbstractMethod, rule: AbstractRule, reasons: list[str]) -> AbstractOptimizer:
+    quiet = isinstance(method, Standard) and not rule.is_random
+    rate = 3e-3 if quiet else 1e-3
+    why = "there is no noise in the integrals" if quiet else "the integrals are noisy"
+    reasons.append(f"Adam({rate:g}, Cosine()): {why}; a rate that falls to 0 ended ten times closer than a constant one (Volterra)")
+    return Adam(rate, Cosine())
+
+
+def _possible(problem: Equation, methods: Sequence[AbstractMethod]) -> AbstractMethod:
+    """The first method that the equation allows with random nodes: given samples may be too few for some."""
+    return next((one for one in methods if _accepts(one, problem, MonteCarlo(2 if isinstance(one, DoubleSampling) else 1))), methods[-1])
+
+
+def _accepts(method: AbstractMethod, problem: Equation, rule: AbstractRule) -> bool:
+    try:
+        method.check(problem, problem.rules(rule))
+    except ValueError:
+        return False
+    return True
+
+
+def _fits(rule: AbstractRule, measures: Sequence[AbstractDomain]) -> bool:
+    try:
+        for measure in measures:
+            rule.check(measure)
+            rule.size(measure)
+    except ValueError:
+        return False
+    return True
+
+
+def _places() -> Key[Array, "n"]:
+    return jax.random.split(jax.random.key(1), PLACES)

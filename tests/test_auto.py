@@ -1,0 +1,102 @@
+"""Auto chooses by what its pilot measures, says why, leaves alone what is given, and is not asked twice."""
+
+import math
+import sys
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import fredholm as fr
+from fredholm.auto import candidates, choose, unbiased_candidates
+from fredholm.recipes import decode
+from fredholm.storage import RunFolder
+
+UNIT, AUTO, NETWORK = fr.Interval(0.0, 1.0), fr.Auto(points=200, pilot=5), fr.MLP(8, 1, "tanh")
+SMOOTH = fr.Equation(domain=UNIT, f=lambda u, x: u(x), integrals=fr.Integral(UNIT, lambda u, x, t: 0.5 * u(t)), y=lambda x: x[0] + 1.0)
+# Six dimensions and an integrand that no few nodes resolve.
+ROUGH = fr.Equation(
+    domain=UNIT,
+    f=lambda u, x: u(x),
+    integrals=fr.Integral(fr.Box((0.0,) * 6, (1.0,) * 6), lambda u, x, t: 3 * jnp.sin(40 * jnp.sum(t)) * (1 + u(t[:1]))),
+    y=1.0,
+)
+
+
+def circle(x):
+    return fr.Circle(jnp.stack([x.center, 0 * x.center, 0 * x.center]), x.radius, (0.0, 0.0, 1.0))
+
+
+FLUX = fr.Equation(
+    domain=fr.Law(center=UNIT, radius=fr.Interval(0.1, 0.5)),
+    integrals=fr.Integral(circle, lambda u, x, t: 20 * (1 + u(t)) * jnp.sin(200 * t[0])),
+    y=1.0,
+    inputs=3,
+)
+KEYWORDS = {"network": NETWORK, "seeds": 1, "progress": False}
+
+
+def test_a_smooth_integral_gets_nodes_without_noise_and_the_run_keeps_the_choice(tmp_path, monkeypatch):
+    solution = fr.solve(SMOOTH, AUTO, steps=4, out=tmp_path / "run", **KEYWORDS)
+    settings = RunFolder.open(tmp_path / "run").read_settings()
+    assert decode(settings["method"]) == fr.Standard()
+    assert decode(settings["rule"]) == fr.Gauss(16), "one size more than the pilot needed"
+    assert settings["batch"] == 200 // 17
+    assert decode(settings["optimizer"]) == fr.Adam(3e-3, fr.Cosine())
+    assert settings["average"] == 0.999
+    reasons = settings["auto"]["reasons"]
+    for word in ("Gauss(n=16", "Standard()", "batch 11", "Adam(0.003", "average 0.999", "the pilot cost"):
+        assert any(word in reason for reason in reasons), word
+        assert word in str(solution)
+    assert settings["auto"]["evaluations"] > 5 * 32
+
+    monkeypatch.setattr(sys.modules["fredholm.solve"], "choose", None)  # a second pilot would fail
+    resumed = fr.resume(tmp_path / "run", steps=6, problem=SMOOTH, progress=False)
+    assert resumed.steps == 6
+    assert resumed.settings["auto"] == settings["auto"]
+
+
+@pytest.mark.pilot
+def test_it_is_the_default_of_an_equation_of_ones_own_and_leaves_alone_what_is_given():
+    given = {"rule": fr.MonteCarlo(2), "batch": 7, "optimizer": fr.Adam(1e-4), "average": 0.0}
+    solution = fr.solve(ROUGH, steps=2, **given, **KEYWORDS)
+    found = {name: solution.settings[name] for name in ("batch", "average")}
+    found |= {name: decode(solution.settings[name]) for name in ("rule", "optimizer", "method")}
+    assert found == {**given, "method": fr.DelayedTarget()}
+    reasons = solution.settings["auto"]["reasons"]
+    assert any("not Standard()" in reason for reason in reasons)
+    assert not any(word in reason for reason in reasons for word in ("Adam", "average", "batch"))
+    assert fr.solve(fr.problems.Volterra(), steps=2, batch=4, **KEYWORDS).settings["auto"] is None, "a problem with its own method"
+
+
+def test_a_weak_form_goes_by_its_noise():
+    choice = choose(AUTO, FLUX, NETWORK, {})
+    assert choice.method == fr.DelayedTarget(), choice.reasons
+    assert choice.rule.is_random
+    assert choice.batch == 200 // (1 + 2 * choice.rule.n), "target and network have nodes of their own"
+    assert any("a target averages such noise" in reason for reason in choice.reasons)
+    using = choose(fr.Auto(points=200, pilot=5, using=fr.DelayedTarget(tau=0.9)), FLUX, NETWORK, {"rule": fr.MonteCarlo(1)})
+    assert (using.method, using.rule) == (fr.DelayedTarget(tau=0.9), fr.MonteCarlo(1))
+
+
+def test_without_an_integral_there_is_no_pilot():
+    plain = fr.Equation(domain=UNIT, f=lambda u, x: fr.derivative(u, x), conditions=fr.Condition(fr.Point(0.0), 1.0))
+    choice = choose(AUTO, plain, NETWORK, {})
+    assert (choice.method, choice.evaluations) == (fr.Standard(), 0)
+
+
+def test_the_rules_that_suit_a_domain():
+    ring, sphere = fr.Circle((0.0, 0.0, 0.0), 1.0, (0.0, 0.0, 1.0)), fr.Sphere((0.0,) * 5, 1.0)
+    assert candidates([ring])[0] == fr.Even(16, fr.Rotation())
+    assert candidates([UNIT, UNIT])[0] == fr.Gauss(8)
+    assert isinstance(candidates([sphere])[0], fr.QuasiMonteCarlo)
+    assert candidates([fr.Discrete(np.arange(3.0)[:, None], np.ones(3))]) == [fr.Even(1)]
+    assert candidates([fr.Given(jnp.zeros((4, 1)))]) == [], "given samples are random themselves"
+    assert all(rule.is_random for measure in (ring, sphere, UNIT, fr.Normal((0.0,), 1.0)) for rule in unbiased_candidates([measure]))
+    assert math.isfinite(fr.Auto().bias)
+
+
+@pytest.mark.parametrize("wrong", [{"points": 3}, {"bias": -1.0}, {"pilot": 0}])
+def test_wrong_input(wrong):
+    with pytest.raises(ValueError, match=f"Auto {next(iter(wrong))}"):
+        fr.Auto(**wrong)

@@ -1,0 +1,114 @@
+"""Each failure is provoked, read, and cured by its own remedy."""
+
+import functools
+import logging
+import sys
+
+import jax.numpy as jnp
+import pytest
+
+import fredholm as fr
+
+UNIT = fr.Interval(0.0, 1.0)
+
+
+def second_kind(rate=3.0):
+    """u(x) = ½ ∫₀¹ u + sin(rate x)."""
+    return fr.Equation(
+        domain=UNIT, f=lambda u, x: u(x), integrals=fr.Integral(UNIT, lambda u, x, t: 0.5 * u(t)), y=lambda x: jnp.sin(rate * x[0])
+    )
+
+
+def first_kind():
+    """∫₀ˣ u = sin x, a weak form."""
+    return fr.Equation(
+        domain=fr.Interval(0.1, 1.5),
+        integrals=fr.Integral(lambda x: fr.Interval(0.0, x[0]), lambda u, x, t: u(t)),
+        y=lambda x: jnp.sin(x[0]),
+    )
+
+
+USUAL = {
+    "method": fr.DelayedTarget(),
+    "rule": fr.MonteCarlo(1),
+    "network": fr.MLP(16, 2, "tanh"),
+    "optimizer": fr.Adam(3e-3, fr.Cosine()),
+    "steps": 1500,
+    "batch": 32,
+    "seeds": 1,
+    "average": 0.0,
+    "record_every": 50,
+    "progress": False,
+    "throw": False,
+}
+PROBLEMS = {"second kind": second_kind(), "wavy": second_kind(8.0), "first kind": first_kind()}
+# The failure, what provokes it, and by which factor the remedy must lower the true loss.
+FAILURES = {
+    "bias": ("second kind", {"method": fr.Standard()}, 3),
+    "drift": ("first kind", {"method": fr.DelayedTarget(tau=0.99, regularization=0.0, split=100.0), "optimizer": fr.Adam(1e-2)}, 10),
+    "lag": ("second kind", {"method": fr.DelayedTarget(tau=0.9999, regularization=1.0)}, 10),
+    "noise": ("second kind", {"method": fr.DoubleSampling(), "rule": fr.MonteCarlo(2), "batch": 1, "optimizer": fr.Adam(3e-2)}, 3),
+    "capacity": ("wavy", {"network": fr.MLP(1, 1, "tanh"), "steps": 600, "record_every": 20}, 10),
+    "optimiser": ("second kind", {"optimizer": fr.Adam(1e-6)}, 10),
+    "dead units": ("second kind", {"network": fr.MLP(16, 2, "relu"), "optimizer": fr.Adam(3.0)}, 10),
+}
+
+
+@pytest.fixture(autouse=True)
+def cheap(request, monkeypatch):
+    """The questions of uniqueness and contraction take seconds, and have tests of their own."""
+    if "probing" not in request.keywords:
+        monkeypatch.setattr(sys.modules["fredholm.inspection.diagnosis"], "undetermined", lambda *parts: None)
+        monkeypatch.setattr(sys.modules["fredholm.inspection.certificate"], "_stretched", lambda equation: None)
+
+
+@functools.cache
+def diagnosed(problem, settings):
+    """A run and what is found wrong with it; some remedies lead to the same run."""
+    return fr.solve(PROBLEMS[problem], **dict(settings)).diagnose()
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_a_failure_is_named_and_its_remedy_cures_it(name):
+    problem, provoked, factor = FAILURES[name]
+    failed = diagnosed(problem, tuple({**USUAL, **provoked}.items()))
+    assert [symptom.name for symptom in failed.symptoms] == [name], str(failed)
+    assert name in str(failed)
+    cured = diagnosed(problem, tuple({**USUAL, **provoked, **failed.remedy}.items()))
+    assert name not in cured, str(cured)
+    assert cured.certificate.loss < failed.certificate.loss / factor, f"{failed}\n{cured}"
+
+
+@pytest.mark.probing
+def test_a_missing_condition_is_named_and_giving_it_cures():
+    flux = {
+        "domain": fr.Law(center=UNIT, radius=fr.Interval(0.1, 0.5)),
+        "integrals": fr.Integral(lambda x: fr.Interval(x.center - x.radius, x.center + x.radius), lambda u, x, t: fr.derivative(u, t)),
+        "y": lambda x: 2 * x.radius,
+        "inputs": 1,
+        "evaluation": fr.Evaluation(at=UNIT),
+    }
+    keywords = {**USUAL, "steps": 3, "batch": 4, "record_every": 1}
+    open_ended = fr.solve(fr.Equation(**flux), **keywords).diagnose()
+    assert "uniqueness" in open_ended
+    assert "a constant can be added" in str(open_ended)
+    closed = fr.solve(fr.Equation(**flux, conditions=fr.Condition(fr.Point(0.0), 0.0)), **keywords).diagnose()
+    assert "uniqueness" not in closed
+
+
+def test_a_training_warns_once_in_one_line(caplog):
+    with caplog.at_level(logging.WARNING, logger="fredholm"):
+        fr.solve(PROBLEMS["second kind"], **{**USUAL, **FAILURES["lag"][1], "steps": 400, "record_every": 20})
+    lines = [record.getMessage() for record in caplog.records]
+    assert len(lines) == 1
+    assert lines[0].startswith("step 200, lag: the target lags")
+    assert "\n" not in lines[0]
+
+
+def test_a_run_that_is_well_is_said_to_be_well_also_by_the_command(tmp_path, capsys):
+    from fredholm.cli import main
+
+    solution = fr.solve(fr.problems.FredholmSecondKind(), fr.Standard(), rule=fr.Gauss(8), steps=400, batch=32, seeds=1, progress=False)
+    solution.save(tmp_path / "run")
+    assert main(["diagnose", str(tmp_path / "run")]) == 0, capsys.readouterr().out
+    assert "nothing is wrong" in capsys.readouterr().out
