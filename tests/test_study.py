@@ -24,7 +24,7 @@ PROBLEM = fr.problems.Volterra()
 TINY = {"network": fr.MLP(4, 1), "steps": 30, "batch": 8, "seeds": 2, "average": 0.0, "optimizer": fr.Adam()}
 
 
-def tiny(name: str, method=None, **changes):
+def tiny(name: str, method=fr.DelayedTarget(), **changes):  # noqa: B008 - a frozen value
     return make_run(name, PROBLEM, method, **{**TINY, **changes})
 
 
@@ -61,7 +61,9 @@ def test_the_key_is_that_of_the_settings_and_of_nothing_else():
 def test_what_other_processes_cannot_rebuild_is_refused():
     own = fr.Equation(domain=fr.Interval(0.0, 1.0), f=lambda u, x: u(x))
     with pytest.raises(ValueError, match="run 'own': its problem was made in Python"):
-        make_run("own", own)
+        make_run("own", own, fr.Standard())
+    with pytest.raises(ValueError, match="run 'any': got no method, or Auto"):
+        make_run("any", PROBLEM, fr.Auto())
 
 
 def test_grids_and_sweeps():

@@ -3,7 +3,7 @@
 ```python
 from fredholm.study import StudyFolder, conduct, make_run
 
-runs = [make_run(f"width {width}", fr.problems.Volterra(), network=fr.MLP(width), seeds=4) for width in (16, 32)]
+runs = [make_run(f"width {width}", fr.problems.Volterra(), fr.DelayedTarget(), network=fr.MLP(width), seeds=4) for width in (16, 32)]
 results = conduct(StudyFolder.create("runs/width", "Volterra by width", runs))
 ```
 """

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from fredholm.equation import Equation
-from fredholm.methods import AbstractMethod
-from fredholm.training.setup import fill_in
+from fredholm.methods import AbstractMethod, Auto
+from fredholm.training.setup import with_defaults
 
 PARTS = ("problem", "method", "rule", "network", "optimizer")
 Labels = dict[str, str | float]
@@ -33,14 +33,23 @@ class Run(NamedTuple):
 
 
 def make_run(
-    name: str, problem: Equation, method: AbstractMethod | None = None, *, labels: Mapping[str, str | float] | None = None, **keywords: Any
+    name: str,
+    problem: Equation,
+    method: AbstractMethod | Auto | None = None,
+    *,
+    labels: Mapping[str, str | float] | None = None,
+    **keywords: Any,
 ) -> Run:
     """A run with the keywords of `solve`; what is not given is the problem's own default.
 
     A run is rebuilt from its settings in other processes and on other machines, so it is made of the library's own problems, methods,
     rules, networks and optimisers.
     """
-    settings = fill_in(problem, method, **keywords).describe()
+    if (method is None and problem.defaults.method is None) or isinstance(method, Auto):
+        raise ValueError(
+            f"run {name!r}: got no method, or Auto(), whose pilot chooses one; expected a method: what a study compares is named."
+        )
+    settings = with_defaults(problem, method, **keywords).describe()
     for part in PARTS:
         if _is_opaque(settings[part]):
             raise ValueError(

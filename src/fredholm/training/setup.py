@@ -63,7 +63,7 @@ class Setup(eqx.Module):
         return described
 
 
-def fill_in(
+def with_defaults(
     problem: Equation,
     method: AbstractMethod | None = None,
     rule: AbstractRule | None = None,
@@ -106,8 +106,8 @@ def fill_in(
 
 
 def prepare(*arguments: Any, **keywords: Any) -> Setup:
-    """As `fill_in`, and refuses what makes no sense together, before a step is compiled."""
-    setup = fill_in(*arguments, **keywords)
+    """As `with_defaults`, and refuses what makes no sense together, before a step is compiled."""
+    setup = with_defaults(*arguments, **keywords)
     with jax.enable_x64(setup.precision == "float64"):
         check_equation(setup.problem, setup.rules, setup.network)
         setup.method.check(setup.problem, setup.rules)
