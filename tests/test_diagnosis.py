@@ -41,14 +41,14 @@ USUAL = {
     "progress": False,
     "throw": False,
 }
-PROBLEMS = {"second kind": second_kind(), "wavy": second_kind(5.0), "first kind": first_kind()}
+PROBLEMS = {"second kind": second_kind(), "wavy": second_kind(8.0), "first kind": first_kind()}
 # The failure, what provokes it, and by which factor the remedy must lower the true loss.
 FAILURES = {
     "bias": ("second kind", {"method": fr.Standard()}, 3),
     "drift": ("first kind", {"method": fr.DelayedTarget(tau=0.99, regularization=0.0, split=100.0), "optimizer": fr.Adam(1e-2)}, 10),
     "lag": ("second kind", {"method": fr.DelayedTarget(tau=0.9999, regularization=1.0)}, 10),
     "noise": ("second kind", {"method": fr.DoubleSampling(), "rule": fr.MonteCarlo(2), "batch": 1, "optimizer": fr.Adam(3e-2)}, 3),
-    "capacity": ("wavy", {"network": fr.MLP(1, 1, "tanh")}, 5),
+    "capacity": ("wavy", {"network": fr.MLP(1, 1, "tanh"), "steps": 600, "record_every": 20}, 10),
     "optimiser": ("second kind", {"optimizer": fr.Adam(1e-6)}, 10),
     "dead units": ("second kind", {"network": fr.MLP(16, 2, "relu"), "optimizer": fr.Adam(3.0)}, 10),
 }
@@ -60,8 +60,6 @@ def cheap(request, monkeypatch):
     if "probing" not in request.keywords:
         monkeypatch.setattr(sys.modules["fredholm.inspection.diagnosis"], "undetermined", lambda *parts: None)
         monkeypatch.setattr(sys.modules["fredholm.inspection.certificate"], "_stretched", lambda equation: None)
-        monkeypatch.setattr(sys.modules["fredholm.inspection.diagnosis"], "WIDTH", 16)  # large enough for these equations
-        monkeypatch.setattr(sys.modules["fredholm.inspection.diagnosis"], "DEPTH", 2)
 
 
 @functools.cache
