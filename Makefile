@@ -3,7 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help venv demo test lint docs clean
+SCALE ?= laptop
+FIGURES ?= figure-1 figure-2 figure-3 figure-4 figure-5 figure-6 figure-8 figure-16 figure-20 figure-21
+
+.PHONY: help venv demo test lint docs reproduce clean
 
 help:  ## What there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -32,6 +35,9 @@ docs: venv  ## Makes the pictures and tables of docs/ again
 	$(BIN)/python docs/make_problem_pictures.py
 	$(BIN)/python docs/make_theory_page.py
 	$(BIN)/python docs/make_choosing_picture.py
+
+reproduce: venv  ## The paper's figures, resumed where they were left; SCALE=smoke|laptop|paper, FIGURES="figure-1 ..."
+	for figure in $(FIGURES); do $(BIN)/fredholm reproduce $$figure --scale $(SCALE) --out runs/reproduce-$(SCALE) || exit $$?; done
 
 clean:  ## Removes the environment and caches
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis

@@ -1,6 +1,13 @@
 """Every problem, rule and method, once: contract tests run over their product."""
 
 import fredholm as fr
+from fredholm.domains import Warped
+
+
+def tilted(domain):
+    """Two thirds of every axis for half of the nodes: a proposal on any domain."""
+    return Warped(domain, ((0.0, 0.65, 1.0),) * len(domain.bases))
+
 
 PROBLEMS = {
     "volterra": fr.problems.Volterra(),
@@ -44,6 +51,7 @@ RULES = {
     "lattice-shift": fr.QuasiMonteCarlo(4, fr.Lattice(), fr.Shift()),
     "smolyak-leja": fr.Smolyak(fr.Leja(1), 1),
     "smolyak-gauss-shift": fr.Smolyak(fr.Gauss(1), 2, fr.Shift()),
+    "importance": fr.Importance(fr.MonteCarlo(4), tilted),
 }
 METHODS = {
     "standard": fr.Standard(),

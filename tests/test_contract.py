@@ -82,6 +82,7 @@ PAIRWISE = [
     ("smoluchowski-1", "even-shift", "double-split"),
     ("smoluchowski-2", "monte-carlo-1", "delayed"),
     ("smoluchowski-constant", "monte-carlo-4", "delayed"),
+    ("smoluchowski-constant", "importance", "double-split"),
     ("smoluchowski-golovin", "gauss", "standard"),
 ]
 
@@ -152,6 +153,11 @@ def test_a_problem_can_be_made_again_from_its_recipe(problem):
     assert encode(decode(data)) == data
 
 
-@pytest.mark.parametrize("noun", [*RULES.values(), *METHODS.values(), TINY, fr.Adam(1e-2, fr.Cosine(0.1))], ids=repr)
+# A proposal that is a function of the user's own is not in a folder; a fitted one is.
+FITTED = fr.Importance(fr.MonteCarlo(4), fr.rules.Warp(((0.0, 0.65, 1.0),)))
+NOUNS = [*(rule for name, rule in RULES.items() if name != "importance"), FITTED, *METHODS.values(), TINY, fr.Adam(1e-2, fr.Cosine(0.1))]
+
+
+@pytest.mark.parametrize("noun", NOUNS, ids=repr)
 def test_a_noun_can_be_made_again_from_its_recipe(noun):
     assert decode(encode(noun)) == noun

@@ -1,6 +1,7 @@
 """`check` says what is wrong, and says nothing where nothing is."""
 
 import math
+import re
 import sys
 import warnings
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 import fredholm as fr
-from fredholm.inspection import is_meant
+from fredholm.inspection import describe_undetermined, is_meant
 from fredholm.inspection.exact import exact_residuals
 from fredholm.inspection.tails import SAMPLES, heavy_tails, tail_index
 from fredholm.inspection.uniqueness import undetermined
@@ -49,10 +50,21 @@ def oscillator(*conditions, **changes):
     return fr.Equation(**{"domain": UNIT, "f": lambda u, x: fr.derivative(u, x, order=2) + u(x), "conditions": conditions, **changes})
 
 
+def breakage(*conditions):
+    """∂n/∂t = −x n + 2 ∫ₓ^∞ n(s) ds: pieces that break, on the half-line."""
+    return fr.Equation(
+        domain=fr.Product(fr.Exponential(), UNIT),
+        f=lambda u, x: fr.derivative(u, x, 1) + x[0] * u(x),
+        integrals=fr.Integral(lambda x: fr.HalfLine(x[0]), lambda u, x, t: 2 * u(jnp.stack([t[0], x[1]]))),
+        conditions=conditions,
+    )
+
+
 VALUE, SLOPE = fr.Condition(fr.Point(0.0), 0.0), fr.Condition(fr.Point(0.0), 1.0, of=lambda u, x: fr.derivative(u, x))
 DETERMINED = {
     "volterra": volterra(),
     "heat": heat(START, LEFT, RIGHT),
+    "on the half-line": breakage(fr.Condition(fr.Product(fr.Exponential(), fr.Point(0.0)), lambda x: jnp.exp(-x[0]))),
     "oscillator by its mass": oscillator(VALUE, fr.IntegralCondition(fr.Integral(UNIT, lambda u, x, t: u(t)), 1.0)),
     "kappa from data": oscillator(
         fr.Data(np.linspace(0, 1, 9), np.ones(9)), f=lambda u, x: fr.derivative(u, x) - u.kappa * u(x), unknowns={"kappa": 1.0}
@@ -69,6 +81,14 @@ OPEN = {
     "kappa without data": (
         oscillator(VALUE, f=lambda u, x: fr.derivative(u, x) - u.kappa * u(x), unknowns={"kappa": 1.0}),
         "the unknown kappa",
+    ),
+    "the first kind": (
+        fr.Equation(UNIT, integrals=fr.Integral(UNIT, lambda u, x, t: jnp.exp(-((x[0] - t[0]) ** 2)) * u(t)), y=1.0),
+        "ill-posed",
+    ),
+    "nodes outside": (
+        fr.Equation(UNIT, lambda u, x: u(x), fr.Integral(fr.Interval(0.0, 2.0), lambda u, x, t: u(x + t))),
+        "look at u outside of the domain.*jnp.clip",
     ),
     "a flux through volumes": (
         fr.Equation(
@@ -90,7 +110,11 @@ def test_a_solution_that_is_determined_is_called_so(name):
 @pytest.mark.parametrize("name", OPEN)
 def test_a_missing_condition_is_found_and_what_it_leaves_open_is_named(name):
     equation, words = OPEN[name]
-    assert words in str(undetermined(equation))
+    found = undetermined(equation)
+    assert found is not None
+    assert re.search(words, describe_undetermined(found))
+    assert ("ill-posed" in describe_undetermined(found)) == (name == "the first kind")
+    assert found.looks_outside == (name == "nodes outside")
 
 
 def test_a_form_can_hold_the_condition():
@@ -128,9 +152,15 @@ def test_singular_kernels_have_no_variance():
         return fr.Equation(UNIT, lambda u, x: 10 * u(x), singular)
 
     found = heavy_tails(kernel(0.7))
-    assert [entry.where for entry in found] == ["integral 1"]
+    assert [(entry.where, entry.is_endless) for entry in found] == [("integral 1", False)]
     assert found[0].index == pytest.approx(1 / 0.7, rel=0.2)
     assert heavy_tails(kernel(0.2)) == []
+
+
+def test_what_does_not_fall_off_has_no_variance_on_the_half_line():
+    (found,) = heavy_tails(breakage())
+    assert found.is_endless
+    assert heavy_tails(breakage(), lambda n, x: jnp.exp(-x[0]) * n(x)) == []
 
 
 def test_a_wrong_solution_is_told_from_a_right_one():

@@ -23,7 +23,8 @@ LAYERS = [
     {"solve"},
     {"plots"},
     {"report"},
-    {"zoo"},
+    {"zoo", "study"},
+    {"reproduce"},
     {"demo", "cli"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

@@ -30,8 +30,11 @@ def real(name: str, value: Any, *, low: float = -math.inf, high: float = math.in
     except (TypeError, ValueError):
         raise ValueError(f"{name}: got {value!r}; expected a number.") from None
     if not math.isfinite(number) or not low <= number <= high or number >= below:
-        limits = f"[{low:g}, {high:g}]" if below == math.inf else f"[{low:g}, {below:g})"
-        raise ValueError(f"{name}: got {value!r}; expected a finite number in {limits}.")
+        if high == below == math.inf:
+            limits = "" if low == -math.inf else f" of at least {low:g}"
+        else:
+            limits = f" in [{low:g}, {high:g}]" if below == math.inf else f" in [{low:g}, {below:g})"
+        raise ValueError(f"{name}: got {value!r}; expected a finite number{limits}.")
     return number
 
 

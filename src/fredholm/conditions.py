@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from fredholm.checks import positive_integer, real
-from fredholm.domains import AbstractDomain, Base, Offline, Point, Record
+from fredholm.domains import AbstractDistribution, AbstractDomain, Base, Offline, Point, Record
 from fredholm.networks import Field
 from fredholm.operators import derivative
 from fredholm.residual import AbstractResidual, Integral, as_vector, call, minus
@@ -26,6 +26,10 @@ class AbstractCondition(AbstractResidual):
 
     weight: eqx.AbstractVar[float]  # w
     batch: eqx.AbstractVar[int | None]  # points a step; None: as many as make sense
+
+    @property
+    def is_weak(self) -> bool:
+        return False
 
     def points(self, batch: int, rules: Sequence[AbstractRule], key: Key[Array, ""]) -> Any:
         """The points of one step, stacked; `rules` are those of the condition's integrals, `batch` is the equation's."""
@@ -52,10 +56,6 @@ class Condition(AbstractCondition):
     @property
     def law(self) -> AbstractDomain:
         return self.at
-
-    @property
-    def is_weak(self) -> bool:
-        return False
 
     def left(self, u: Field, x: Any) -> Float[Array, "e"]:
         return minus("of", self.of(u, x), "value", call(self.value, x))
@@ -99,10 +99,6 @@ class Periodic(AbstractCondition):
     def law(self) -> AbstractDomain:
         return self.at if isinstance(self.at, Point) else Faces(self.at, self.to)
 
-    @property
-    def is_weak(self) -> bool:
-        return False
-
     def left(self, u: Field, x: Any) -> Float[Array, "e"]:
         p, q = (x, self.to.map(jnp.zeros(0))[0]) if isinstance(self.at, Point) else (x.at, x.to)
         return self._jet(u, p) - self._jet(u, q)
@@ -117,7 +113,7 @@ class Periodic(AbstractCondition):
         return jnp.concatenate([as_vector("of", value) for value in values])
 
 
-class Faces(AbstractDomain):
+class Faces(AbstractDistribution):
     """Two faces of the same shape: x.at and x.to are the images of the same base node."""
 
     at: AbstractDomain
@@ -130,10 +126,6 @@ class Faces(AbstractDomain):
     @property
     def bases(self) -> tuple[Base, ...]:
         return self.at.bases
-
-    @property
-    def mass(self) -> float:
-        return 1.0
 
     def map(self, z: Float[Array, "k"]) -> tuple[Record, Float[Array, ""]]:
         return Record(at=self.at.map(z)[0], to=self.to.map(z)[0]), jnp.ones(())
@@ -158,10 +150,6 @@ class Data(AbstractCondition):
     @property
     def law(self) -> AbstractDomain:
         return self.observed
-
-    @property
-    def is_weak(self) -> bool:
-        return False
 
     def points(self, batch: int, rules: Sequence[AbstractRule], key: Key[Array, ""]) -> Any:
         if self.batch is not None:

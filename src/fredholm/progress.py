@@ -1,7 +1,7 @@
 """What a person sees while a training runs."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol, runtime_checkable
 
@@ -43,6 +43,17 @@ class Silent:
         """Takes note of nothing."""
 
 
+class Told:
+    """Shows nothing itself: a function is told, for instance the progress of a study that the training is a part of."""
+
+    def __init__(self, tell: Callable[[Watched], object]):
+        self._tell = tell
+
+    def update(self, training: Watched) -> None:
+        """Tells."""
+        self._tell(training)
+
+
 class Bar:
     """A bar with rate, time left, loss and error, on the terminal or in a notebook."""
 
@@ -78,8 +89,14 @@ def _last(training: Watched) -> str:
 
 
 @contextmanager
-def show_progress(label: str, start: int, steps: int, *, shown: bool | None) -> Iterator[Silent | Bar | Lines]:
-    """The progress of one training on standard error. `shown=None`: a bar on a terminal, nothing elsewhere; True: lines elsewhere."""
+def show_progress(
+    label: str, start: int, steps: int, *, shown: bool | Callable[[Watched], object] | None
+) -> Iterator[Silent | Told | Bar | Lines]:
+    """The progress of one training on standard error. `shown=None`: a bar on a terminal, nothing elsewhere; True: lines elsewhere; a
+    function: it is told, and nothing is shown."""
+    if callable(shown):
+        yield Told(shown)
+        return
     terminal = sys.stderr.isatty() or "ipykernel" in sys.modules
     if shown is False or (shown is None and not terminal):
         yield Silent()

@@ -11,11 +11,9 @@ from pathlib import Path
 from string import Template
 from typing import Any, NamedTuple
 
-import jax
 from matplotlib.figure import Figure
 from plotly.offline import get_plotlyjs
 
-from fredholm.methods import DelayedTarget
 from fredholm.metrics import METRICS
 from fredholm.plots.comparison import plot_comparison, plot_variance
 from fredholm.plots.curves import seed_curve
@@ -27,6 +25,7 @@ from fredholm.plots.style import colors, png
 from fredholm.recipes import NotRebuildableError, decode
 from fredholm.solution import Solution
 from fredholm.storage import write_atomically
+from fredholm.training import setup
 
 GLYPHS = {"solid": "—", "dash": "╌", "dot": "⋯", "dashdot": "‒·", "longdash": "– –", "longdashdot": "—·"}  # the lines of DASHES
 SETTINGS = (
@@ -88,8 +87,13 @@ def write_page(sections: Sequence[Section], path: str | os.PathLike[str], title:
         _section(section, number, interactive, path) for number, (section, interactive) in enumerate(zip(sections, drawn, strict=True))
     ]
     data = [{**chart._asdict(), "name": f"{index}-{chart.name}"} for index, interactive in enumerate(drawn) for chart in interactive]
+    return write_html(path, title, _subtitle(sections), "".join(bodies), data)
+
+
+def write_html(path: Path, title: str, subtitle: str, body: str, charts: list[dict[str, Any]]) -> Path:
+    """Writes a page that opens without a network: the template with this body, and with charts for the places `chart-<name>` in it."""
     page = Template(files("fredholm").joinpath("report_page.html").read_text(encoding="utf-8")).substitute(
-        title=escape(title), subtitle=_subtitle(sections), sections="".join(bodies), plotly=get_plotlyjs(), charts=safe_json(data)
+        title=escape(title), subtitle=escape(subtitle), sections=body, plotly=get_plotlyjs(), charts=safe_json(charts)
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, lambda file: file.write(page.encode()))
@@ -121,23 +125,13 @@ def safe_json(data: Any) -> str:
 
 
 def points_per_step(solution: Solution) -> int | None:
-    """Points at which integrands are evaluated in one step of one seed: the batch times the nodes of all integrals, those of the main
-    part of delayed targets among them. None where the run's problem, method or rule is not in its folder."""
-    problem = solution.problem
+    """Points at which integrands are evaluated in one step of one seed. None where the run's problem, method or rule is not in its
+    folder."""
     try:
         method, rule = decode(solution.settings["method"]), decode(solution.settings["rule"])
     except NotRebuildableError:
         return None
-    if problem is None:
-        return None
-    rules = [integral.rule or rule for integral in problem.integrals]
-    x = problem.domain.sample(jax.random.key(0))
-    measures = [integral.measure(x) for integral in problem.integrals]
-    nodes = sum(rule.size(measure) for rule, measure in zip(rules, measures, strict=True))
-    if isinstance(method, DelayedTarget) and (method.has_main(problem) or problem.unknowns):
-        second = method.main_rules(rules) if method.has_main(problem) else rules
-        nodes += sum(rule.size(measure) for rule, measure in zip(second, measures, strict=True))
-    return int(solution.settings["batch"]) * nodes
+    return None if solution.problem is None else setup.points_per_step(solution.problem, method, rule, int(solution.settings["batch"]))
 
 
 def readable(value: Any) -> str:
@@ -175,10 +169,10 @@ def _problem_name(solutions: Mapping[str, Solution]) -> str:
 def _metric_words(solutions: Mapping[str, Solution]) -> str:
     evaluations = (solution.problem.evaluation for solution in solutions.values() if solution.problem is not None)
     evaluation = next((one for one in evaluations if one is not None), None)
-    return "the problem's metric" if evaluation is None else _words(evaluation.score)
+    return "the problem's metric" if evaluation is None else words(evaluation.score)
 
 
-def _words(name: str) -> str:
+def words(name: str) -> str:
     """A metric in words without mathematics, for HTML."""
     return metric_name(name).replace("$L^2$", "L²")
 
@@ -189,7 +183,7 @@ def _subtitle(sections: Sequence[Section]) -> str:
     noun = "seed" if seeds == [1] else "seeds"
     names = ", ".join(dict.fromkeys(_problem_name(section.solutions) for section in sections))
     date = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
-    return escape(f"{names}; {count} {noun} each. Written by fredholm on {date}.")
+    return f"{names}; {count} {noun} each. Written by fredholm on {date}."
 
 
 def _failures(rows: Iterable[Row]) -> str:
@@ -200,7 +194,7 @@ def _failures(rows: Iterable[Row]) -> str:
 def _results_table(rows: list[Row], palette: Mapping[str, str]) -> str:
     metrics = list(dict.fromkeys(name for row in rows for name in row.metrics))
     lowest = {name: min((row.metrics[name][0] for row in rows if name in row.metrics), default=None) for name in metrics[:1]}
-    heads = ["method", "status", *map(_words, metrics), "error in training", "points a step", "steps", "time"]
+    heads = ["method", "status", *map(words, metrics), "error in training", "points a step", "steps", "time"]
     body = []
     for row in rows:
         word = f"{escape(row.status)}" + (f'<br><span class="failed">{len(row.failures)} failed</span>' if row.failures else "")
@@ -216,7 +210,7 @@ def _results_table(rows: list[Row], palette: Mapping[str, str]) -> str:
         cells.append(f'<td class="number">{_time(row.seconds)}</td>')
         mark = f'<span class="mark" style="background:{palette[row.name]}"></span>'
         body.append(f'<tr data-method="{escape(row.name)}"><th scope="row">{mark}{escape(row.name)}</th>{"".join(cells)}</tr>')
-    return _table(heads, "".join(body), "results")
+    return table(heads, "".join(body), "results")
 
 
 def _in_training(row: Row) -> str:
@@ -225,7 +219,8 @@ def _in_training(row: Row) -> str:
     return f"best {number(row.best[0])} <small>at step {row.best[1]:,}</small>last {number(row.last)}"
 
 
-def _table(heads: Iterable[str], body: str, kind: str) -> str:
+def table(heads: Iterable[str], body: str, kind: str) -> str:
+    """A table of a class, with rows that are HTML already."""
     head = "".join(f'<th scope="col">{escape(text)}</th>' for text in heads)
     return f'<table class="{kind}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 
@@ -250,9 +245,9 @@ def _curves(interactive: list[Chart], section: int) -> str:
     blocks = []
     for chart in interactive:
         kind = chart.figure["layout"]["yaxis"]["type"]
-        scales = _buttons("scale", [(f'data-scale="{scale}"', scale, scale == kind) for scale in ("log", "linear")])
+        scales = buttons("scale", [(f'data-scale="{scale}"', scale, scale == kind) for scale in ("log", "linear")])
         shown = [(f'data-shown="{i}"', f"{GLYPHS[s.dash]} {s.label}", s.shown) for i, s in enumerate(chart.switches)]
-        quantities = _buttons("what is shown", shown) if shown else ""
+        quantities = buttons("what is shown", shown) if shown else ""
         blocks.append(
             f'<section class="chart"><header><h3>{escape(chart.title)}</h3>{quantities}{scales}</header>'
             f'<p class="soft">{escape(chart.about)}</p><div class="plot" id="chart-{section}-{chart.name}"></div></section>'
@@ -261,9 +256,9 @@ def _curves(interactive: list[Chart], section: int) -> str:
     return f'<h2>Training</h2><p class="soft">{about}</p><div class="charts">{"".join(blocks)}</div>'
 
 
-def _buttons(about: str, buttons: list[tuple[str, str, bool]]) -> str:
+def buttons(about: str, labels: list[tuple[str, str, bool]]) -> str:
     """A row of buttons, each of an attribute, an HTML label, and whether it is pressed at first."""
-    inside = "".join(f'<button type="button" {what} aria-pressed="{str(on).lower()}">{label}</button>' for what, label, on in buttons)
+    inside = "".join(f'<button type="button" {what} aria-pressed="{str(on).lower()}">{label}</button>' for what, label, on in labels)
     return f'<div class="switch" role="group" aria-label="{about}">{inside}</div>'
 
 
@@ -271,16 +266,17 @@ def _pictures(solutions: Mapping[str, Solution]) -> str:
     several = len(solutions) > 1
     pictures = []
     if several and comparable(solutions):
-        pictures.append(_picture(plot_comparison(solutions), "All methods on one scale, means over seeds."))
+        pictures.append(picture(plot_comparison(solutions), "All methods on one scale, means over seeds."))
     if several and any(seed_curve(solution, "excess_variance") is not None for solution in solutions.values()):
-        pictures.append(_picture(plot_variance(solutions), "Loss against the excess variance, by which the standard loss is biased."))
+        pictures.append(picture(plot_variance(solutions), "Loss against the excess variance, by which the standard loss is biased."))
     for name, solution in solutions.items():
-        picture = _picture(plot_solution(solution), f"The solution by {name}.")
-        pictures.append(f"<details><summary>{escape(name)}</summary>{picture}</details>" if several else picture)
+        own = picture(plot_solution(solution), f"The solution by {name}.")
+        pictures.append(f"<details><summary>{escape(name)}</summary>{own}</details>" if several else own)
     return "".join(pictures)
 
 
-def _picture(figure: Figure, caption: str) -> str:
+def picture(figure: Figure, caption: str) -> str:
+    """A figure inside of the page."""
     data = base64.b64encode(png(figure)).decode()
     width = int(figure.get_figwidth() * 96)
     text = escape(caption)
@@ -312,7 +308,7 @@ def _shared_rows(rows: Mapping[str, list[str]], solutions: Mapping[str, Solution
         else:
             cells = "".join(f"<td>{escape(value)}</td>" for value in values)
         body.append(f'<tr><th scope="row">{escape(name.replace("_", " "))}</th>{cells}</tr>')
-    return _table(["", *(solutions if differ else [""])], "".join(body), "settings")
+    return table(["", *(solutions if differ else [""])], "".join(body), "settings")
 
 
 def _usage(solutions: Mapping[str, Solution], path: Path) -> str:

@@ -99,6 +99,10 @@ class Solution:
         """The mean prediction of the target network, the delayed copy; the network itself for methods that have none."""
         return self._mean(self._predict(self._target, points))
 
+    def targets(self) -> "Solution":
+        """The same run with its delayed copies as the answer: what pictures of the target are made from."""
+        return Solution(self.problem, self.settings, self.status, self.history, self._target, self._target, self._arrays)
+
     def main(self, points: Any) -> np.ndarray:
         """The mean prediction of the network itself; the same as the solution's where the parameters are not averaged."""
         return self._mean(self._predict(self._main, points))
@@ -164,13 +168,14 @@ class Solution:
         """
         problem = self._problem(problem)
         at = int(np.flatnonzero(self.good)[0]) if self.good.any() else 0
-        method, rule = (method or _recorded("method", self.settings), _recorded("rule", self.settings))
+        used: AbstractMethod = method or _recorded("method", self.settings)
+        rule = _recorded("rule", self.settings)
         network = _decoded(self.settings["network"])
         equation = problem.realize(Keys.of(self.seeds[at]).problem) if problem.is_drawn else problem
         with self._precision():
-            networks = (_member(one, at) for one in (self._main, self._u, self._target))
-            parts = (equation, *networks, method, problem.rules(rule), self.settings["batch"], network)
-            found = diagnose(str(self.settings["label"]), self.history, Subject(*parts))
+            main, answer, target = (_member(one, at) for one in (self._main, self._u, self._target))
+            subject = Subject(equation, main, answer, target, used, problem.rules(rule), self.settings["batch"], network)
+            found = diagnose(str(self.settings["label"]), self.history, subject)
         failed = [f"seed {seed}: {entry}" for seed, entry in zip(self.seeds, self.status, strict=True) if entry.status.is_failure]
         if not failed:
             return found

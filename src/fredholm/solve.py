@@ -18,7 +18,7 @@ from fredholm.inspection import describe_undetermined, is_meant, seen_in, undete
 from fredholm.methods import AbstractMethod, Auto
 from fredholm.networks import AbstractNetwork, Constrained, as_recipe
 from fredholm.optimizers import AbstractOptimizer
-from fredholm.progress import show_progress
+from fredholm.progress import Watched, show_progress
 from fredholm.recipes import NotRebuildableError, decode
 from fredholm.rules import AbstractRule
 from fredholm.solution import Solution
@@ -50,7 +50,7 @@ def solve(
     record_every: int | None = None,
     checkpoint_every: int | None = None,
     precision: Literal["float32", "float64"] = "float32",
-    progress: bool | None = None,
+    progress: bool | Callable[[Watched], object] | None = None,
     label: str | None = None,
     origin: Mapping[str, Any] | None = None,
 ) -> Solution:
@@ -79,7 +79,7 @@ def solve(
         record_every: steps between two records of the history; a hundredth of the run unless given.
         checkpoint_every: steps between two checkpoints; about every 20 seconds unless given.
         precision: float32 or float64.
-        progress: True, False, or None for a bar where there is a terminal or a notebook.
+        progress: True, False, None for a bar where there is a terminal or a notebook, or a function that is told as the training goes.
         label: what the run is called in tables and pictures.
         origin: where the command line found the problem, for the record.
     """
@@ -124,7 +124,7 @@ def resume(
     minutes: float | None = None,
     checkpoint_every: int | None = None,
     throw: bool = True,
-    progress: bool | None = None,
+    progress: bool | Callable[[Watched], object] | None = None,
 ) -> Solution:
     """Continues a run from its newest checkpoint, to its planned number of steps or to `steps` in all.
 
@@ -133,6 +133,8 @@ def resume(
     """
     folder = RunFolder.open(path)
     settings = folder.read_settings()
+    if settings.get("kept") == "networks":
+        raise ValueError(f"{folder.path}: a study has kept only the networks of this run; to train longer, run it again with more steps.")
     arrays, done = folder.read_checkpoint()
     total = settings["steps"] if steps is None else positive_integer("steps", steps)
     if total < done:
@@ -202,7 +204,7 @@ def _train(
     folder: RunFolder | None,
     budget: float,
     checkpoint_every: int | None,
-    progress: bool | None,
+    progress: bool | Callable[[Watched], object] | None,
     throw: bool,
 ) -> Solution:
     """Runs a training and packs it into a `Solution`; with a folder, saves as it goes."""

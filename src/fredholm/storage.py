@@ -103,11 +103,20 @@ class RunFolder:
         with xr.open_dataset(self.path / "history.nc", engine="h5netcdf") as history:
             return history.load()
 
-    def write_checkpoint(self, arrays: Arrays, step: int) -> None:
-        """Writes over the older of the two checkpoints."""
+    def write_checkpoint(self, arrays: Arrays, step: int) -> int:
+        """Writes over the older of the two checkpoints, and says which that was."""
         slot = min((0, 1), key=self._slot_step)
         content = {**arrays, "step": np.asarray(step), "digest": np.frombuffer(_digest(arrays, step), np.uint8)}
         write_atomically(self._slot(slot), lambda file: np.savez(file, allow_pickle=False, **content))
+        return slot
+
+    def shrink(self, settings: Mapping[str, Any]) -> None:
+        """Keeps the networks of the newest checkpoint, from which a run is loaded, and drops what only its next step would need."""
+        arrays, step = self.read_checkpoint()
+        kept = {name: value for name, value in arrays.items() if name.startswith((".u", ".average", ".method"))}
+        self.write_settings({**settings, "kept": "networks"})
+        other = 1 - self.write_checkpoint(kept, step)
+        self._slot(other).unlink(missing_ok=True)
 
     def read_checkpoint(self) -> tuple[Arrays, int]:
         """The newest checkpoint that is whole; a damaged one is passed over with a message."""

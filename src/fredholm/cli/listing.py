@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from fredholm.cli.names import METHODS, OPTIMIZERS, PROBLEMS, RANDOMIZATIONS, RULES, SCHEDULES, comments, default, fields, first_line, kebab
 from fredholm.networks import ACTIVATIONS
+from fredholm.reproduce.catalogue import FIGURES
 
 INDENT = 20
 
@@ -36,6 +37,9 @@ def show(options: Namespace) -> int:
     _table(OPTIMIZERS)
     print("\nschedules           --schedule NAME: how the learning rate changes over the run")
     _table(SCHEDULES)
+    print("\nstudies             fredholm reproduce NAME --scale smoke|laptop|paper")
+    for name, make in FIGURES.items():
+        _entry(name, str(make.__doc__).rstrip("."))
     return 0
 
 

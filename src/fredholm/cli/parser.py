@@ -14,7 +14,7 @@ from importlib import metadata
 from typing import Any, NoReturn
 
 from fredholm.checks import nearest
-from fredholm.cli import checking, doctor, listing, results, resuming, theory, training, zoo
+from fredholm.cli import checking, doctor, listing, results, resuming, studies, theory, training, zoo
 from fredholm.cli.choices import METHOD_OPTIONS
 from fredholm.cli.names import METHODS, PROBLEMS, RANDOMIZATIONS, RULES, SCHEDULES, comments, fields, kebab
 from fredholm.cli.values import whole
@@ -33,6 +33,8 @@ examples:
   fredholm resume runs/volterra-2026-11-15-1a2b3c        after Ctrl-C, a crash, or to go on
   fredholm diagnose runs/volterra-2026-11-15-1a2b3c      why it failed, and what to do
   fredholm theory                                        the paper's theorem on a worked example
+  fredholm reproduce figure-1 --scale laptop             a figure of the paper, and whether its claims hold here
+  fredholm study study.yaml --workers 2                  a sweep with matched seeds
 
 fredholm COMMAND --help explains a command."""
 SOLVE_EXAMPLES = """\
@@ -88,6 +90,35 @@ examples:
   fredholm theory
   fredholm theory --discount 0.95 --features 5 --out runs/theory
   fredholm theory --steps 2000 --runs 16                a quick look"""
+
+
+STUDY_EXAMPLES = """\
+A study is a list of runs, a grid, or one-at-a-time changes, in YAML; its keys are the options of fredholm solve. What is finished is not
+run again: after Ctrl-C, a crash or the loss of a cluster, give the same command.
+
+examples:
+  fredholm study study.yaml                                   one run after the other, seeds over all cores
+  fredholm study study.yaml --workers 4                       four processes
+  fredholm study study.yaml --scheduler tcp://10.0.0.1:8786   on a Dask cluster
+
+study.yaml:
+  base: {problem: poisson, steps: 2000, seeds: 4}
+  runs:
+    standard: {method: standard, n: 2, batch: 400}
+    delayed: {method: delayed-target, n: 1, batch: 400}
+  grid: {width: [32, 64], learning-rate: [1e-3, 1e-4]}"""
+REPRODUCE_EXAMPLES = """\
+Each figure is drawn in the paper's layout with the published numbers beside ours, and its claims get a verdict: holds, does not hold, or
+not resolved at this scale. Figures of one scale share their runs. The estimated time is printed first.
+
+  smoke    a few steps of every run: does it work?
+  laptop   4 seeds and 10 000 to 20 000 steps of most runs; about an hour a figure on 2 cores
+  paper    100 seeds and 200 000 steps, as published: for a cluster
+
+examples:
+  fredholm reproduce figure-1 --scale laptop
+  fredholm reproduce all --scale laptop                       what is finished is not run again
+  fredholm reproduce figure-4 --scale paper --scheduler tcp://10.0.0.1:8786"""
 
 
 CHECK_EXAMPLES = """\
@@ -191,9 +222,25 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
     resume.add_argument("--steps", metavar="TOTAL", help="the new total number of steps, from the start; +N: N more than planned")
     _add_limits(resume)
     _add_source(resume, "needed only where it was made in Python, or where its file has moved")
-    report = command(results.report, "report RUN|FOLDER", "make the page of a run or of a folder of runs again", REPORT_EXAMPLES)
-    report.add_argument("run", metavar="RUN", help="a run's folder, or a folder with several runs")
+    report = command(
+        results.report, "report RUN|STUDY|FOLDER", "make the page of a run, of a study or of a folder of runs again", REPORT_EXAMPLES
+    )
+    report.add_argument("run", metavar="RUN", help="the folder of a run or of a study, or a folder with several runs")
     _add_source(report, "to compare a run of your own file with your exact solution; the file is imported")
+    usage = "study STUDY.yaml [options]"
+    study = command(studies.study, usage, "many runs with matched seeds, here or on a cluster, as one table and page", STUDY_EXAMPLES)
+    study.add_argument("study", metavar="STUDY.yaml", help="the runs; its keys are the options of fredholm solve")
+    _add_where(study)
+    study.add_argument("--out", metavar="DIR", help="the study's folder; runs/<name of the file> unless given")
+    usage = "reproduce NAME --scale SCALE [options]"
+    reproduce = command(studies.reproduce, usage, "a figure of the paper, beside the published numbers", REPRODUCE_EXAMPLES)
+    reproduce.add_argument("figure", metavar="NAME", help="figure-1 to figure-21, or all")
+    reproduce.add_argument("--scale", metavar="SCALE", default="smoke", help="smoke (unless given), laptop or paper")
+    reproduce.add_argument("--estimate", action="store_true", help="only say what would run and how long it would take")
+    _add_where(reproduce)
+    reproduce.add_argument("--out", metavar="DIR", help="the folder of all figures of a scale; runs/reproduce-<scale> unless given")
+    status = command(studies.status, "status STUDY", "how far a study is")
+    status.add_argument("study", metavar="STUDY", help="the study's folder")
     usage = "predict RUN --out FILE [--grid AXIS ...]"
     predict = command(results.predict, usage, "predictions on a grid, as NetCDF or CSV", PREDICT_EXAMPLES)
     predict.add_argument("run", metavar="RUN", help="a run's folder")
@@ -240,6 +287,18 @@ def _add_problem(parser: Parser, optional: bool = False) -> None:
     parser.add_argument("problem", metavar="PROBLEM", nargs=count, help=f"a name ({names}), or path/to/file.py:name for your own equation")
     settings = "options of the problem, see fredholm list: --set dim=5"
     parser.add_argument("--set", metavar="NAME=VALUE", nargs="+", action="extend", default=[], help=settings)
+
+
+def _add_where(parser: Parser) -> None:
+    parser.add_argument("--workers", metavar="K", type=_whole, help="so many processes at a time, instead of one run after the other")
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler, tcp://host:8786; see docs/cluster.md")
+    parser.add_argument("--cores", metavar="N", type=_whole, help="CPU cores of one run, where several run at a time")
+    parser.add_argument("--checkpoint-every", metavar="N", type=_whole, help="steps between two checkpoints; about 20 s unless given")
+
+
+def solve_options() -> list[str]:
+    """The options of `fredholm solve`, without their dashes: what a study's file may say of a run."""
+    return [option.removeprefix("--") for option in _parsers()[1]["solve"]._option_string_actions if option.startswith("--")]
 
 
 def _add_source(parser: Parser, help_text: str) -> None:

@@ -13,8 +13,10 @@ from fredholm.cli import values
 from fredholm.cli.choices import problem_of
 from fredholm.cli.folders import CommandError, write_pages
 from fredholm.cli.resuming import own_part
+from fredholm.cli.studies import study_report
 from fredholm.cli.training import print_results
 from fredholm.storage import RunFolder, write_atomically
+from fredholm.study.folder import STUDY
 
 SUFFIXES = (".nc", ".csv")
 
@@ -22,6 +24,8 @@ SUFFIXES = (".nc", ".csv")
 def report(options: Namespace) -> int:
     """`fredholm report`."""
     folder = Path(options.run)
+    if (folder / STUDY).is_file():
+        return study_report(folder)
     solutions = _solutions(folder, options.problem)
     print_results(solutions)
     print(f"{'page':<10}{write_pages(solutions, folder)}")

@@ -11,11 +11,11 @@ from fredholm.checks import nearest
 from fredholm.recipes import NOUNS
 
 
-class _Loader(yaml.SafeLoader):
+class Loader(yaml.SafeLoader):
     """YAML in which 1e-3 is a number; YAML 1.1 wants 1.0e-3."""
 
 
-_Loader.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"^[-+]?(\d[\d_]*)(\.\d*)?[eE][-+]?\d+$"), list("-+0123456789"))
+Loader.add_implicit_resolver("tag:yaml.org,2002:float", re.compile(r"^[-+]?(\d[\d_]*)(\.\d*)?[eE][-+]?\d+$"), list("-+0123456789"))
 
 
 def value(text: str) -> Any:
@@ -25,7 +25,7 @@ def value(text: str) -> Any:
     if re.fullmatch(r"[A-Z]\w*\(.*\)", text.strip(), re.DOTALL):
         return noun(text)
     try:
-        return yaml.load(text, _Loader)  # a safe loader: plain values only
+        return yaml.load(text, Loader)  # a safe loader: plain values only
     except yaml.YAMLError as error:
         raise ValueError(f"{text!r} is not a value: {' '.join(str(error).split())}.") from None
 

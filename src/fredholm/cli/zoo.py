@@ -109,6 +109,7 @@ def write_tables(results: Results, columns: Sequence[str], folder: Path, command
 def markdown(results: Results, columns: Sequence[str], command: str) -> str:
     """The page with the table."""
     others = [column for column in columns if column != RECIPE]
+    heads = ["case", "class", "recipe", "target", "published", *others, "minutes"]
     lines = [
         "# The zoo: accuracy, and what the bias costs",
         "",
@@ -117,8 +118,8 @@ def markdown(results: Results, columns: Sequence[str], command: str) -> str:
         "every integral (double sampling two), and as many steps and evaluations of u in a step as the recipe: what the bias of the",
         "standard loss costs, and what the unbiased methods do with the same budget. ✗n: n seeds did not end well.",
         "",
-        "| case | class | recipe | target | published | " + " | ".join(others) + " | minutes |",
-        "|---|---|---|---|---|" + "---|" * (len(others) + 1),
+        f"| {' | '.join(heads)} |",
+        "|---" * len(heads) + "|",
     ]
     for case, found in results.items():
         own, entry = found.get(RECIPE), CASES[case]

@@ -4,7 +4,7 @@ from fredholm.domains.base import AbstractDomain, Atoms, Base, Nodes
 from fredholm.domains.combined import Law, Point, Product, Record
 from fredholm.domains.disc import Disc
 from fredholm.domains.discrete import Discrete, Jumps, PoissonCounts
-from fredholm.domains.distributions import Exponential, LogNormal, Normal, PowerLaw
+from fredholm.domains.distributions import AbstractDistribution, Exponential, LogNormal, Normal, PowerLaw
 from fredholm.domains.flat import Box, Interval, Simplex
 from fredholm.domains.normalized_sphere import NormalizedSphere
 from fredholm.domains.offline import Given, Offline
@@ -13,6 +13,7 @@ from fredholm.domains.unbounded import HalfLine, Line
 from fredholm.domains.warped import Warped
 
 __all__ = [
+    "AbstractDistribution",
     "AbstractDomain",
     "Atoms",
     "Ball",

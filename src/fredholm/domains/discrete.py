@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Key
 
 from fredholm.checks import is_concrete, positive_integer
 from fredholm.domains.base import AbstractDomain, Atoms, Base
-from fredholm.domains.distributions import positive
+from fredholm.domains.distributions import AbstractDistribution, positive
 
 TAIL = 1e-9  # the probability of a Poisson count that is cut off, unless `most` is given
 
@@ -48,7 +48,7 @@ class Discrete(AbstractDomain):
         return jnp.asarray(self.points, float)[atom], weight
 
 
-class PoissonCounts(AbstractDomain):
+class PoissonCounts(AbstractDistribution):
     r"""The number of jumps in a unit of time, $P(t = k) = e^{-\lambda} \lambda^k / k!$ for $k = 0, 1, \ldots$, of mass 1.
 
     The counts end at `most`, beyond which the probability is below 1e-9 unless it is given, and what is left is normalised. As with
@@ -74,10 +74,6 @@ class PoissonCounts(AbstractDomain):
     def bases(self) -> tuple[Base, ...]:
         known = tuple(map(float, np.asarray(_poisson(np, self.rate, self.most)))) if isinstance(self.rate, float) else None
         return (Atoms.of(self.most + 1, known),)
-
-    @property
-    def mass(self) -> float:
-        return 1.0
 
     def map(self, z: Float[Array, "1"]) -> tuple[Float[Array, "1"], Float[Array, ""]]:
         if isinstance(self.rate, float):

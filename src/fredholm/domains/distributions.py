@@ -11,7 +11,15 @@ from fredholm.checks import is_concrete, real, vector
 from fredholm.domains.base import AbstractDomain, Base
 
 
-class Normal(AbstractDomain):
+class AbstractDistribution(AbstractDomain):
+    """A measure of mass 1."""
+
+    @property
+    def mass(self) -> float:
+        return 1.0
+
+
+class Normal(AbstractDistribution):
     r"""$\mathcal{N}(m, s^2 I)$ in d dimensions: $t = m + s\,z$ with z standard normal."""
 
     mean: Any  # m, of shape (d,)
@@ -30,10 +38,6 @@ class Normal(AbstractDomain):
     def bases(self) -> tuple[Base, ...]:
         return (Base.NORMAL,) * self.dimension
 
-    @property
-    def mass(self) -> float:
-        return 1.0
-
     def map(self, z: Float[Array, "d"]) -> tuple[Float[Array, "d"], Float[Array, ""]]:
         return jnp.asarray(self.mean) + self.scale * z, jnp.ones(())
 
@@ -41,7 +45,7 @@ class Normal(AbstractDomain):
         return jnp.prod(_standard_normal((point - jnp.asarray(self.mean)) / self.scale) / self.scale)
 
 
-class LogNormal(AbstractDomain):
+class LogNormal(AbstractDistribution):
     r"""$t = \exp(m + s\,z)$ with z standard normal: a positive number whose logarithm is $\mathcal{N}(m, s^2)$."""
 
     mean: Any  # m, the mean of log t
@@ -58,10 +62,6 @@ class LogNormal(AbstractDomain):
     def bases(self) -> tuple[Base, ...]:
         return (Base.NORMAL,)
 
-    @property
-    def mass(self) -> float:
-        return 1.0
-
     def map(self, z: Float[Array, "1"]) -> tuple[Float[Array, "1"], Float[Array, ""]]:
         return jnp.exp(self.mean + self.scale * z), jnp.ones(())
 
@@ -70,7 +70,7 @@ class LogNormal(AbstractDomain):
         return jnp.where(point[0] > 0, _standard_normal((jnp.log(t) - self.mean) / self.scale) / (self.scale * t), 0.0)
 
 
-class Exponential(AbstractDomain):
+class Exponential(AbstractDistribution):
     r"""$t = a + s\,z$ with z of density $e^{-z}$ on $[0, \infty)$: density $e^{-(t-a)/s}/s$."""
 
     low: Any  # a, where it starts
@@ -87,10 +87,6 @@ class Exponential(AbstractDomain):
     def bases(self) -> tuple[Base, ...]:
         return (Base.HALF_LINE,)
 
-    @property
-    def mass(self) -> float:
-        return 1.0
-
     def map(self, z: Float[Array, "1"]) -> tuple[Float[Array, "1"], Float[Array, ""]]:
         return self.low + self.scale * z, jnp.ones(())
 
@@ -99,7 +95,7 @@ class Exponential(AbstractDomain):
         return jnp.where(z >= 0, jnp.exp(-jnp.maximum(z, 0.0)) / self.scale, 0.0)
 
 
-class PowerLaw(AbstractDomain):
+class PowerLaw(AbstractDistribution):
     r"""A number r in $(a, b]$ whose power is uniform, $r^p \sim U[a^p, b^p]$: density $\propto r^{p-1}$.
 
     With p = d this is the law of the radius of a uniform point in a d-dimensional ball.
@@ -122,10 +118,6 @@ class PowerLaw(AbstractDomain):
     @property
     def bases(self) -> tuple[Base, ...]:
         return (Base.UNIT,)
-
-    @property
-    def mass(self) -> float:
-        return 1.0
 
     def map(self, z: Float[Array, "1"]) -> tuple[Float[Array, "1"], Float[Array, ""]]:
         low, high = self.low**self.power, self.high**self.power

@@ -8,12 +8,13 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from fredholm.checks import is_concrete
-from fredholm.domains.base import AbstractDomain, Atoms, Base, Nodes
+from fredholm.domains.base import Atoms, Base, Nodes
 from fredholm.domains.combined import Record
 from fredholm.domains.discrete import rows
+from fredholm.domains.distributions import AbstractDistribution
 
 
-class Offline(AbstractDomain):
+class Offline(AbstractDistribution):
     """The rows of a data set, drawn at random: `Offline(point=states, next=following)` gives x.point and x.next.
 
     For equations whose points cannot be chosen: x is one row of the given arrays. `point`, of shape (n, d), is where the network is looked
@@ -43,16 +44,12 @@ class Offline(AbstractDomain):
     def bases(self) -> tuple[Base, ...]:
         return (Atoms.of(len(self.columns["point"])),)
 
-    @property
-    def mass(self) -> float:
-        return 1.0
-
     def map(self, z: Float[Array, "1"]) -> tuple[Record, Float[Array, ""]]:
         row = z[0].astype(int)
         return Record(**{name: jnp.asarray(column, float)[row] for name, column in self.columns.items()}), jnp.ones(())
 
 
-class Given(AbstractDomain):
+class Given(AbstractDistribution):
     r"""A distribution of which only k independent samples are known: $\int g\,d\mu \approx \frac1k\sum_i g(t_i)$.
 
     `MonteCarlo(n)` takes n different ones of them, so that two parts of one draw are independent; rules without randomness take all.
@@ -73,10 +70,6 @@ class Given(AbstractDomain):
     @property
     def bases(self) -> tuple[Base, ...]:
         return (Atoms.of(len(self.points)),)
-
-    @property
-    def mass(self) -> float:
-        return 1.0
 
     @property
     def samples(self) -> int:

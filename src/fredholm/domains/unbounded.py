@@ -10,7 +10,23 @@ from fredholm.domains.base import AbstractDomain, Base
 from fredholm.domains.distributions import positive
 
 
-class HalfLine(AbstractDomain):
+class AbstractUnbounded(AbstractDomain):
+    """Numbers without end, with length as their measure."""
+
+    @property
+    def dimension(self) -> int:
+        return 1
+
+    @property
+    def mass(self) -> float:
+        return math.inf
+
+    @property
+    def is_finite(self) -> bool:
+        return False
+
+
+class HalfLine(AbstractUnbounded):
     r"""$[a, \infty)$ with length as its measure, by the change of variables $t = a + s\,z$, $dt = s\,e^{z}\,(e^{-z} dz)$:
 
     $$\int_a^\infty g(t)\,dt = \mathbb{E}_{z \sim e^{-z}}\left[s\,e^{z} g(a + s z)\right].$$
@@ -26,20 +42,8 @@ class HalfLine(AbstractDomain):
         self.low, self.scale = low, positive("HalfLine scale", scale, "the length over which the integrand decays")
 
     @property
-    def dimension(self) -> int:
-        return 1
-
-    @property
     def bases(self) -> tuple[Base, ...]:
         return (Base.HALF_LINE,)
-
-    @property
-    def mass(self) -> float:
-        return math.inf
-
-    @property
-    def is_finite(self) -> bool:
-        return False
 
     def map(self, z: Float[Array, "1"]) -> tuple[Float[Array, "1"], Float[Array, ""]]:
         return self.low + self.scale * z, self.scale * jnp.exp(z[0])
@@ -48,7 +52,7 @@ class HalfLine(AbstractDomain):
         return jnp.where(point[0] >= self.low, 1.0, 0.0)
 
 
-class Line(AbstractDomain):
+class Line(AbstractUnbounded):
     r"""$(-\infty, \infty)$ with length as its measure, by $t = m + s\,z$, $dt = s\sqrt{2\pi}\,e^{z^2/2}\,\varphi(z)\,dz$
     with $\varphi$ the standard normal density.
 
@@ -62,20 +66,8 @@ class Line(AbstractDomain):
         self.mean, self.scale = mean, positive("Line scale", scale, "the width of the integrand")
 
     @property
-    def dimension(self) -> int:
-        return 1
-
-    @property
     def bases(self) -> tuple[Base, ...]:
         return (Base.NORMAL,)
-
-    @property
-    def mass(self) -> float:
-        return math.inf
-
-    @property
-    def is_finite(self) -> bool:
-        return False
 
     def map(self, z: Float[Array, "1"]) -> tuple[Float[Array, "1"], Float[Array, ""]]:
         return self.mean + self.scale * z, self.scale * math.sqrt(2 * math.pi) * jnp.exp(0.5 * z[0] ** 2)

@@ -104,7 +104,8 @@ def _compiled(compute: Callable[[Equation, Field, Any], Any]) -> Callable[[Equat
 
     @jax.jit
     def run(arrays: Any, key: Any) -> Any:
-        return compute(*eqx.combine(arrays, static[0]), key)
+        equation, u = eqx.combine(arrays, static[0])
+        return compute(equation, u, key)
 
     def call(equation: Equation, u: Field, key: Any) -> Any:
         arrays, rest = eqx.partition((equation, u), eqx.is_array)
@@ -129,7 +130,7 @@ def _stretched(equation: Equation) -> Callable[[Equation, Field, Any], Any] | No
 
     def compute(equation: Equation, u: Field, key: Any) -> Any:
         def perturbed(coefficients: Any) -> Field:
-            return Field(Perturbed(u.network, coefficients, center, scale, exponents), u.unknowns, u.inputs, u.outputs)
+            return Field(Perturbed(u.network, coefficients, center, scale, exponents, False), u.unknowns, u.inputs, u.outputs)
 
         def at_one_point(key: Any) -> Any:
             x = equation.domain.sample(key)

@@ -62,22 +62,31 @@ def check(problem: Equation, *, rule: AbstractRule | None = None, network: Any =
     except ValueError as error:
         return Check(type(problem).__name__, [Finding("error", "shapes and numbers", str(error))])
     form = recipe.form if isinstance(recipe, Constrained) else None
-    parts: list[Callable[[Equation], list[Finding]]] = [_sizes, _exact, _variance, partial(_uniqueness, form=form)]
+    parts: list[Callable[[Equation], list[Finding]]] = [_sizes, _exact, partial(_variance, form=form), partial(_uniqueness, form=form)]
     findings = [found for part in parts for found in _guarded(part, problem)]
     return Check(type(problem).__name__, findings)
 
 
 def describe_undetermined(found: Undetermined) -> str:
     """The warning of `solve` and of `check`."""
-    return (
-        f"the solution is not unique: {found}. Add a Condition (a value, a slope, Periodic, Data or an IntegralCondition). If it is meant "
-        "so, say it by the score: Equation(evaluation=fr.Evaluation(at=..., score='mse_mean_free'))."
-    )
+    if found.is_rough:
+        return (
+            "the equation is ill-posed (of the first kind): u stands under integrals only, which smooth it, and a rough part of u changes "
+            f"the residual by a share of {found.share:.0e} of what a smooth one does. So the network's own smoothness chooses among many "
+            "u, and noise comes back magnified. Use nodes without noise, Gauss(n), and add what else you know of u: a Condition, Data."
+        )
+    add = "Add a Condition (a value, a slope, Periodic, Data or an IntegralCondition)."
+    if found.looks_outside:
+        add += " Or hold u outside: a wider domain, a Condition there, or jnp.mod or jnp.clip of the point in g."
+    meant = "If it is meant so, say it by the score: Equation(evaluation=fr.Evaluation(at=..., score='mse_mean_free'))."
+    return f"the solution is not unique: {found}. {add} {meant}"
 
 
 def is_meant(problem: Equation) -> str | None:
-    """What the problem says itself that it cannot see: its score leaves it out."""
-    return None if problem.evaluation is None else BLIND_TO.get(problem.evaluation.score)
+    """What the problem says itself that it cannot see, since its score leaves it out; None where it says nothing."""
+    if problem.evaluation is None or problem.evaluation.score not in BLIND_TO:
+        return None
+    return f"the score {problem.evaluation.score} leaves out {BLIND_TO[problem.evaluation.score]}"
 
 
 def _guarded(part: Callable[[Equation], list[Finding]], problem: Equation) -> list[Finding]:
@@ -112,7 +121,14 @@ def _exact(problem: Equation) -> list[Finding]:
     ]
 
 
-def _variance(problem: Equation) -> list[Finding]:
+SINGULAR = "Put the singularity into the measure (PowerLaw), transform it away, or use fit_importance(...)."
+ENDLESS = (
+    "On an infinite measure u must fall off: give it that by its form, Constrained(MLP(), lambda n, x: jnp.exp(-x[0]) * n(x)), try a "
+    "larger scale=, or end the integral where nothing is left, Interval(x[0], 20.0)."
+)
+
+
+def _variance(problem: Equation, form: Callable[..., Any] | None) -> list[Finding]:
     if not any(residual.integrals for residual in (problem, *problem.conditions)):
         return []
     return [
@@ -120,9 +136,9 @@ def _variance(problem: Equation) -> list[Finding]:
             "warning",
             "variance",
             f"{found.where}: a random node has infinite variance (tail index {found.index:.1f}, finite above 2), so no number of them "
-            "settles. Put the singularity into the measure (PowerLaw), transform it away, or use fit_importance(...).",
+            f"settles. {ENDLESS if found.is_endless else SINGULAR}",
         )
-        for found in heavy_tails(problem)
+        for found in heavy_tails(problem, form)
     ] or [Finding("ok", "variance", "random nodes have a finite variance")]
 
 
@@ -132,5 +148,5 @@ def _uniqueness(problem: Equation, form: Callable[..., Any] | None) -> list[Find
         return [Finding("ok", "uniqueness", "the equation and its conditions notice every test function")]
     meant = is_meant(problem)
     if meant is not None:
-        return [Finding("note", "uniqueness", f"not unique, and the score {problem.evaluation.score} leaves out {meant}: {found}")]  # type: ignore[union-attr]
+        return [Finding("note", "uniqueness", f"not unique, and {meant}: {found}")]
     return [Finding("warning", "uniqueness", describe_undetermined(found))]

@@ -1,5 +1,6 @@
 """Do the integrals have a variance? Where they have none, random nodes never settle, however many there are."""
 
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -8,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from fredholm.equation import Equation
-from fredholm.networks import MLP
+from fredholm.networks import MLP, Constrained
 from fredholm.residual import AbstractResidual, Integral
-from fredholm.validation import fresh_field
+from fredholm.validation import fresh_field, pick, sample_points
 
 PROBE = MLP(8, 1, "tanh")
 PLACES = 4  # points x
@@ -23,6 +24,7 @@ class HeavyTail(eqx.Module):
 
     where: str  # "integral 1", "condition 2, integral 1"
     index: float  # the tail index: P(|omega g| > v) falls like v to the minus this
+    is_endless: bool  # the measure is infinite: it is the integrand that does not fall off, and not a singularity
 
 
 def tail_index(values: np.ndarray) -> float:
@@ -34,17 +36,20 @@ def tail_index(values: np.ndarray) -> float:
     return np.inf if excess == 0 else 1 / excess
 
 
-def heavy_tails(equation: Equation) -> list[HeavyTail]:
-    """The integrals of the equation and of its conditions that look as if a random node had infinite variance."""
+def heavy_tails(equation: Equation, form: Callable[..., Any] | None = None) -> list[HeavyTail]:
+    """The integrals of the equation and of its conditions that look as if a random node had infinite variance; `form` is that of a
+    `Constrained` network."""
     found = []
     with jax.enable_x64(True):
         equation = equation.realize(jax.random.key(0))
-        u = fresh_field(equation, PROBE)
+        u = fresh_field(equation, PROBE if form is None else Constrained(PROBE, form))
         for number, residual in enumerate((equation, *equation.conditions)):
             for index, integral in enumerate(residual.integrals):
                 alpha = _index(residual, integral, u)
                 if alpha < 2:
-                    found.append(HeavyTail(f"condition {number}, integral {index + 1}" if number else f"integral {index + 1}", alpha))
+                    where = f"condition {number}, integral {index + 1}" if number else f"integral {index + 1}"
+                    endless = not integral.measure(pick(sample_points(residual, 1), 0)).is_finite
+                    found.append(HeavyTail(where, alpha, endless))
     return found
 
 

@@ -24,8 +24,10 @@ POINTS = 128  # points of the equation, and of each of its conditions, at least
 MOST_FUNCTIONS = 60  # test functions for each output
 HIGHEST_DEGREE = 14
 UNBOUNDED_DEGREE = 8  # where nodes may lie far outside of the domain, and high powers are huge
+FALL = 30.0  # how fast test functions end beyond the domain where an integral has an infinite measure
 SMOOTH = 3  # polynomials up to this degree say what a direction usually changes
 BLIND = 1e-4  # a direction that changes the residual by less than this share of it is not seen; measured in docs/method.md
+MARGIN = 0.1  # so many widths of the domain beyond it u is outside, and not just between the last point that was drawn and the edge
 EVERYWHERE = ("a constant", "a linear function")
 WAVES = 40.0, 80.0  # numbers of radians across the domain, from which the order of derivatives is read
 
@@ -36,28 +38,37 @@ class Undetermined(eqx.Module):
     name: str  # "a constant", ...
     share: float  # what it changes, relative to what directions usually change
     orders: tuple[int, ...] | None  # the order of the derivatives of f along each axis of the network's input, where f can be probed
+    is_rough: bool  # u stands under integrals only, and all smooth functions are seen: what is not is smoothed away, an ill-posed equation
+    looks_outside: bool  # the integrals ask for u outside of the domain
 
     def __str__(self) -> str:
         text = f"{self.name} can be added to u, and neither the equation nor its conditions notice (share {self.share:.0e})"
         if self.orders is not None and any(self.orders):
             found = ", ".join(f"{order} along axis {axis}" for axis, order in enumerate(self.orders) if order)
             text += f"; f has derivatives of order {found}, which need conditions"
-        elif self.name not in EVERYWHERE:
-            text += "; perhaps the integrals look at u outside of the domain, where no equation holds, or only smooth u (the first kind)"
+        if self.looks_outside:
+            text += "; the integrals look at u outside of the domain, where no equation holds"
         return text
 
 
 class Perturbed(eqx.Module):
-    """A network with polynomials of the point added to each output."""
+    r"""A network with polynomials of the point added to each output.
+
+    Where an integral has an infinite measure, no polynomial has an integral: all is multiplied by a function that is 1 in the box of the
+    domain, $|\xi_i| \le 1$, and falls as $e^{-30(|\xi_i| - 1)^2}$ beyond.
+    """
 
     network: Any
     coefficients: Float[Array, "m k"]
     center: np.ndarray  # of shape (d,)
     scale: np.ndarray  # of shape (d,)
     exponents: np.ndarray  # of shape (k, d)
+    falls: bool = eqx.field(static=True)  # to 0 beyond the domain
 
     def __call__(self, x: Float[Array, "d"]) -> Float[Array, "m"]:
-        return self.network(x) + self.coefficients @ polynomials(self.exponents, (x - self.center) / self.scale)
+        xi = (x - self.center) / self.scale
+        value = self.network(x) + self.coefficients @ polynomials(self.exponents, xi)
+        return value * jnp.exp(-FALL * jnp.sum(jnp.maximum(jnp.abs(xi) - 1, 0.0) ** 2)) if self.falls else value
 
 
 def polynomials(exponents: np.ndarray, x: Any) -> Any:
@@ -71,7 +82,7 @@ def undetermined(equation: Equation, form: Callable[..., Any] | None = None) -> 
         equation = equation.realize(jax.random.key(0))
         u = fresh_field(equation, PROBE)
         places = _places(equation)
-        exponents = exponents_of(equation.inputs, UNBOUNDED_DEGREE if _is_unbounded(equation) else HIGHEST_DEGREE)
+        exponents = exponents_of(equation.inputs, UNBOUNDED_DEGREE if any(map(_has_no_end, _measures(equation))) else HIGHEST_DEGREE)
         low, high = np.min(places, axis=0), np.max(places, axis=0)
         center, scale = (low + high) / 2, np.where(high > low, (high - low) / 2, 1.0)  # the same points become [-1, 1]
         jacobian = np.concatenate(list(_jacobians(equation, u, center, scale, exponents, form)))
@@ -89,7 +100,9 @@ def undetermined(equation: Equation, form: Callable[..., Any] | None = None) -> 
         if share > BLIND:
             return None
         name = _named(changes, exponents, m, usual) or _described(equation, directions[-1], orthonormal, exponents, center, scale, places)
-        return Undetermined(name, share, _orders(equation, u, center, scale))
+        seen = float(np.linalg.svd(changes[:, : m * k][:, smooth], compute_uv=False)[-1])
+        is_rough = equation.is_weak and usual > 0 and seen > BLIND * usual
+        return Undetermined(name, share, _orders(equation, u, center, scale), is_rough, _looks_outside(equation, u, center, scale))
 
 
 def _whitened(jacobian: np.ndarray, orthonormal: np.ndarray, outputs: int) -> np.ndarray:
@@ -106,13 +119,14 @@ def _jacobians(
     own = [probe_rule(residual, integral) for residual in (equation, *equation.conditions) for integral in residual.integrals]
     names = sorted(u.unknowns)
     count = max(POINTS, 2 * u.outputs * len(exponents))
+    falls = not all(measure.is_finite for measure in _measures(equation))
     for number, (residual, rules) in enumerate(residuals(equation, own)):
         if number and residual.weight == 0:
             continue
 
         def value(parameters: Any, x: Any, residual: AbstractResidual = residual, rules: Sequence[AbstractRule] = rules) -> Any:
             coefficients, unknowns = parameters
-            network = Perturbed(u.network, coefficients, center, scale, exponents)
+            network = Perturbed(u.network, coefficients, center, scale, exponents, falls)
             if form is not None:
                 network = Formed(Field(network, {}, u.inputs, u.outputs), form)
             field = Field(network, dict(zip(names, unknowns, strict=True)), u.inputs, u.outputs)
@@ -213,14 +227,42 @@ def _described(
     return f"a multiple of a function with the values {text}"
 
 
-def _is_unbounded(equation: Equation) -> bool:
-    bases = [
-        base
+def _measures(equation: Equation) -> list[AbstractDomain]:
+    """The measure of each integral, at one x."""
+    return [
+        integral.measure(pick(sample_points(residual, 1), 0))
         for residual in (equation, *equation.conditions)
         for integral in residual.integrals
-        for base in integral.measure(pick(sample_points(residual, 1), 0)).bases
     ]
-    return any(base in (Base.NORMAL, Base.HALF_LINE) for base in bases)
+
+
+def _has_no_end(domain: AbstractDomain) -> bool:
+    return any(base in (Base.NORMAL, Base.HALF_LINE) for base in domain.bases)
+
+
+def _looks_outside(equation: Equation, u: Field, center: Any, scale: Any) -> bool:
+    """Whether a function that is 0 in the box of the domain, and not outside, changes the residual."""
+    points = sample_points(equation, 32, seed=2)
+    if place(points) is None or _has_no_end(equation.domain):
+        return False
+    rules = [probe_rule(equation, integral) for integral in equation.integrals]
+
+    def beyond(p: Any) -> Any:
+        return jnp.sum(jnp.maximum(jnp.abs(p - center) / scale - 1 - 2 * MARGIN, 0.0) ** 3)
+
+    def value(u: Field, x: Any) -> Any:
+        return equation.left(u, x) + equation.sign * estimate(equation, u, x, draw(equation, rules, x, jax.random.key(0)))
+
+    return bool(np.any(jax.jit(jax.vmap(lambda x: _slope(value, u, beyond, x)))(points) != 0))
+
+
+def _slope(value: Callable[..., Any], u: Field, function: Callable[..., Any], x: Any) -> Any:
+    """How value(u, x) changes with the amplitude of a function that is added to u."""
+
+    def added(amplitude: Any) -> Any:
+        return value(Field(lambda p: u.network(p) + amplitude * function(p), u.unknowns, u.inputs, u.outputs), x)
+
+    return jax.jvp(added, (jnp.zeros(()),), (jnp.ones(()),))[1]
 
 
 def _orders(equation: Equation, u: Field, center: Any, scale: Any) -> tuple[int, ...] | None:
@@ -231,15 +273,10 @@ def _orders(equation: Equation, u: Field, center: Any, scale: Any) -> tuple[int,
 
     @jax.jit
     def size(direction: Any, radians: Any) -> Any:
-        def change(x: Any) -> Any:
-            def value(amplitude: Any) -> Any:
-                wave = lambda p: amplitude * jnp.cos(radians * jnp.dot(direction, (p - center) / scale) + 0.3)  # noqa: E731
-                network = lambda p: u.network(p) + wave(p)  # noqa: E731
-                return equation.left(Field(network, u.unknowns, u.inputs, u.outputs), x)
+        def wave(p: Any) -> Any:
+            return jnp.cos(radians * jnp.dot(direction, (p - center) / scale) + 0.3)
 
-            return jax.jvp(value, (jnp.zeros(()),), (jnp.ones(()),))[1]
-
-        return jnp.sqrt(jnp.mean(jax.vmap(change)(points) ** 2))
+        return jnp.sqrt(jnp.mean(jax.vmap(lambda x: _slope(equation.left, u, wave, x))(points) ** 2))
 
     orders = []
     for direction in jnp.eye(equation.inputs):

@@ -1,9 +1,10 @@
 """Training curves: the mean over seeds with the range over seeds, and the seeds that failed."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
 
 from fredholm.plots.names import metric_name, with_interval
@@ -46,7 +47,21 @@ class Curve(NamedTuple):
         return float(self.mean[np.isfinite(self.mean)][-1])
 
 
-def seed_curve(solution: Solution, name: str) -> Curve | None:
+@runtime_checkable
+class Recorded(Protocol):
+    """A solution, or the outcome of a run of a study, as far as its curves go."""
+
+    @property
+    def history(self) -> xr.Dataset: ...
+
+    @property
+    def seeds(self) -> tuple[int, ...]: ...
+
+    @property
+    def good(self) -> np.ndarray: ...
+
+
+def seed_curve(solution: Recorded, name: str) -> Curve | None:
     """The curve of a quantity of the history; None where nothing finite was recorded."""
     history = solution.history
     if name not in history or not np.isfinite(history[name].to_numpy()).any():

@@ -76,14 +76,14 @@ def _chart(
         Switch(escape(quantities[quantity]), DASHES[index % len(DASHES)], shown is None or index < shown)
         for index, quantity in enumerate(used)
     ]
-    data = [_legend_entry(method, palette[method]) for method in solutions if any(method == other for other, _ in curves)]
+    data = [legend_entry(method, palette[method]) for method in solutions if any(method == other for other, _ in curves)]
     for (method, quantity), curve in curves.items():
         index = used.index(quantity)
-        data += _traces(curve, method, switches[index], index, palette[method])
-    return Chart(name, title, about, switches if len(switches) > 1 else [], {"data": data, "layout": _layout(logarithmic)})
+        data += traces(curve, method, switches[index], index, palette[method])
+    return Chart(name, title, about, switches if len(switches) > 1 else [], {"data": data, "layout": layout(logarithmic)})
 
 
-def _legend_entry(method: str, color: str) -> dict[str, Any]:
+def legend_entry(method: str, color: str) -> dict[str, Any]:
     """A trace without points: the method's place in the legend, whichever quantities are shown."""
     line = {"color": color, "width": 2}
     name = escape(method)
@@ -99,7 +99,8 @@ def _legend_entry(method: str, color: str) -> dict[str, Any]:
     }
 
 
-def _traces(curve: Curve, method: str, switch: Switch, index: int, color: str) -> list[dict[str, Any]]:
+def traces(curve: Curve, method: str, switch: Switch, index: int, color: str) -> list[dict[str, Any]]:
+    """The mean of a quantity as a line, its range as a band, and the seeds that failed."""
     label = f"{escape(method)}: {switch.label}"
     common = {
         "type": "scatter",
@@ -110,12 +111,12 @@ def _traces(curve: Curve, method: str, switch: Switch, index: int, color: str) -
         "meta": index,
         "x": [int(step) for step in curve.steps],
     }
-    traces: list[dict[str, Any]] = []
+    made: list[dict[str, Any]] = []
     # A logarithmic axis has no place for a band that reaches 0, and plotly would draw it wrong; its range is in the hover text.
     if not (np.nan_to_num(curve.low, nan=1.0) <= 0).any() and not np.array_equal(curve.low, curve.high, equal_nan=True):
         edge = {**common, "hoverinfo": "skip", "line": {"width": 0, "color": color}}
-        traces.append({**edge, "y": numbers(curve.low)})
-        traces.append({**edge, "y": numbers(curve.high), "fill": "tonexty", "fillcolor": _faint(color)})
+        made.append({**edge, "y": numbers(curve.low)})
+        made.append({**edge, "y": numbers(curve.high), "fill": "tonexty", "fillcolor": _faint(color)})
     middle = {
         "y": numbers(curve.mean),
         "customdata": [list(pair) for pair in zip(numbers(curve.low), numbers(curve.high), strict=True)],
@@ -123,14 +124,15 @@ def _traces(curve: Curve, method: str, switch: Switch, index: int, color: str) -
         "line": {"color": color, "dash": switch.dash, "width": 2},
         "hovertemplate": "%{y:.3g}  [%{customdata[0]:.3g}, %{customdata[1]:.3g}]",
     }
-    traces.append({**common, **middle})
+    made.append({**common, **middle})
     for seed, values in curve.failed.items():
         line = {"color": color, "dash": "dot", "width": 1}
-        traces.append({**common, "y": numbers(values), "line": line, "name": f"{label}, seed {seed} (failed)"})
-    return traces
+        made.append({**common, "y": numbers(values), "line": line, "name": f"{label}, seed {seed} (failed)"})
+    return made
 
 
-def _layout(logarithmic: bool) -> dict[str, Any]:
+def layout(logarithmic: bool) -> dict[str, Any]:
+    """The layout of a chart over training steps."""
     axis = {"gridcolor": "#e8e8e8", "linecolor": "#888", "ticks": "outside", "tickcolor": "#888", "zeroline": False, "automargin": True}
     return {
         "height": 360,

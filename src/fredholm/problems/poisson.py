@@ -1,6 +1,6 @@
 """Poisson's equation with point charges, through the divergence theorem."""
 
-from typing import Any
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from fredholm.checks import positive_integer, real
-from fredholm.domains import AbstractDomain, Ball, Box, Interval, Law, PowerLaw, Record, Sphere
+from fredholm.checks import nearest, positive_integer, real
+from fredholm.domains import AbstractDomain, Ball, Box, Interval, Law, NormalizedSphere, PowerLaw, Record, Sphere
 from fredholm.domains.round import unit_sphere_area
 from fredholm.equation import Condition, Defaults, Equation, Integral
 from fredholm.methods import DelayedTarget
@@ -63,6 +63,7 @@ class Poisson(Equation):
     charges: Charges | AbstractDomain  # the charges, or the law that they are drawn from for each seed
     count: int  # how many are drawn for each seed, where `charges` is a law
     boundary: float  # weight of the Dirichlet condition on the unit sphere
+    variable: str  # what the surface is integrated over, angles or normals
 
     def __init__(
         self,
@@ -74,12 +75,17 @@ class Poisson(Equation):
         centers: AbstractDomain | None = None,
         radii: AbstractDomain | None = None,
         boundary: float = 0.0,
+        variable: Literal["angles", "normals"] = "angles",
         evaluation: AbstractEvaluation | None = None,
     ):
         r"""`dim` is d; `charges` are the locations μ, three in the plane and one at the origin elsewhere unless given, or a domain from
         which `count` of them are drawn for every seed; `weights` are the charges q, 1 unless given. `centers` and `radii` are the laws
         of the balls: $U([-1,1]^2)$ and U[.1, 1.5] in the plane, the unit ball and $r^d \sim U[0,1]$ elsewhere. `boundary` is the weight
-        of the condition U = exact on the unit sphere."""
+        of the condition U = exact on the unit sphere. `variable` is what the surface is integrated over: d - 1 angles, or d normals that
+        are normalised, which makes the same integral harder for a deterministic rule (Figure 18 of the paper)."""
+        if variable not in ("angles", "normals"):
+            raise nearest("variable", str(variable), ("angles", "normals"))
+        self.variable = variable
         dim = positive_integer("Poisson dim", dim, least=2)
         self.count = positive_integer("Poisson count", count)
         self.boundary = real("Poisson boundary", boundary, low=0.0)
@@ -104,7 +110,7 @@ class Poisson(Equation):
         on_boundary = Condition(at=Sphere(origin, 1.0), value=present.potential, weight=self.boundary)
         super().__init__(
             domain=law,
-            integrals=[Integral(over=surface, g=flux)],
+            integrals=[Integral(over=surface if variable == "angles" else surface_by_normals, g=flux)],
             y=present.enclosed,
             conditions=[on_boundary] if self.boundary else [],
             exact=present.potential,
@@ -124,6 +130,7 @@ class Poisson(Equation):
             "centers": law["center"],
             "radii": law["radius"],
             "boundary": self.boundary,
+            "variable": self.variable,
             "evaluation": self.evaluation,
             **fixed,
         }
@@ -142,6 +149,11 @@ class Poisson(Equation):
 def surface(ball: Record) -> Sphere:
     """The surface of the ball."""
     return Sphere(ball.center, ball.radius)
+
+
+def surface_by_normals(ball: Record) -> NormalizedSphere:
+    """The surface of the ball, by another integration variable."""
+    return NormalizedSphere(ball.center, ball.radius)
 
 
 def flux(u: Field, ball: Record, t: Float[Array, "d"]) -> Float[Array, ""]:

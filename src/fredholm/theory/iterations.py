@@ -119,6 +119,7 @@ def loss(method: AbstractMethod, n: int, has_f: bool, tables: Tables, theta: Any
 
     if isinstance(method, DelayedTarget):
         share, main_nodes = split_share(method, has_f), nodes[n:]
+        assert method.regularization is not None  # split_share has asked
         main = f + share * integral(theta, main_nodes)
         if method.on == "f":
             drift = (main - tables.left[x] @ target - share * integral(target, main_nodes)) ** 2
@@ -139,7 +140,7 @@ def _advance(
     """Steps span[0]..span[1] of all runs at once. The floats of method and step size are traced: one compilation serves a whole map."""
     method, step_size = eqx.combine(numbers, rest)
     n, batch, has_f = counts
-    tau = method.tau if isinstance(method, DelayedTarget) else 0.0
+    tau: Any = method.tau if isinstance(method, DelayedTarget) else 0.0
     drawn = n + main_count(method, n) if isinstance(method, DelayedTarget) else n
 
     def step(t: Array, state: tuple[Array, Array], key: Array) -> tuple[Array, Array]:

@@ -57,11 +57,6 @@ class Training:
         """The states of all seeds, stacked."""
         return eqx.combine(self.arrays, self.static)
 
-    @property
-    def compilations(self) -> int:
-        """How often the chunk was compiled; one, unless something is wrong."""
-        return self._chunk._cache_size()  # type: ignore[attr-defined]  # JAX has no public way to ask.
-
     def advance(self, stop: int) -> None:
         """Runs up to `stop`, or for about half a second if that is less; records when a record is due."""
         due = (self.step // self.setup.record_every + 1) * self.setup.record_every

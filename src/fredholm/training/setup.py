@@ -44,6 +44,11 @@ class Setup(eqx.Module):
     average: float
 
     @property
+    def points_per_step(self) -> int:
+        """Points at which integrands are evaluated in one step of one seed."""
+        return points_per_step(self.problem, self.method, self.rule, self.batch)
+
+    @property
     def rules(self) -> tuple[AbstractRule, ...]:
         """The rule of each integral, of the equation and of its conditions."""
         return self.problem.rules(self.rule)
@@ -58,7 +63,7 @@ class Setup(eqx.Module):
         return described
 
 
-def prepare(
+def fill_in(
     problem: Equation,
     method: AbstractMethod | None = None,
     rule: AbstractRule | None = None,
@@ -72,7 +77,7 @@ def prepare(
     stop: AbstractStop | None = None,
     average: float | None = None,
 ) -> Setup:
-    """Fills in the defaults of the problem or of the general recipe, and refuses what makes no sense before anything is compiled."""
+    """Fills in the defaults of the problem or of the general recipe; each argument is checked by itself, and nothing is compiled."""
     if not isinstance(problem, Equation):
         raise ValueError(f"solve: got {problem!r} as the problem; expected an Equation, for instance fr.problems.Volterra().")
     defaults = problem.defaults
@@ -84,7 +89,7 @@ def prepare(
         raise ValueError(f"precision: got {precision!r}; expected 'float32' or 'float64'.")
     if stop is not None:
         _kind("stop", stop, AbstractStop, "fr.Tolerance(1e-3)")
-    setup = Setup(
+    return Setup(
         problem,
         chosen_method,
         chosen_rule,
@@ -98,10 +103,27 @@ def prepare(
         stop,
         _average(average if average is not None else defaults.average),
     )
-    with jax.enable_x64(precision == "float64"):
-        check_equation(problem, setup.rules, setup.network)
-        chosen_method.check(problem, setup.rules)
+
+
+def prepare(*arguments: Any, **keywords: Any) -> Setup:
+    """As `fill_in`, and refuses what makes no sense together, before a step is compiled."""
+    setup = fill_in(*arguments, **keywords)
+    with jax.enable_x64(setup.precision == "float64"):
+        check_equation(setup.problem, setup.rules, setup.network)
+        setup.method.check(setup.problem, setup.rules)
     return setup
+
+
+def points_per_step(problem: Equation, method: AbstractMethod, rule: AbstractRule, batch: int) -> int:
+    """The batch times the nodes of all integrals, those of the main part of delayed targets among them."""
+    rules = [integral.rule or rule for integral in problem.integrals]
+    x = problem.domain.sample(jax.random.key(0))
+    measures = [integral.measure(x) for integral in problem.integrals]
+    nodes = sum(rule.size(measure) for rule, measure in zip(rules, measures, strict=True))
+    if isinstance(method, DelayedTarget) and (method.has_main(problem) or problem.unknowns):
+        second = method.main_rules(rules) if method.has_main(problem) else rules
+        nodes += sum(rule.size(measure) for rule, measure in zip(second, measures, strict=True))
+    return batch * nodes
 
 
 def _optimizer(optimizer: Any) -> AbstractOptimizer:

@@ -1,0 +1,181 @@
+"""`fredholm study`, `reproduce` and `status`: many runs with matched seeds."""
+
+import shlex
+from argparse import Namespace
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+import fredholm as fr
+from fredholm.checks import nearest
+from fredholm.cli.folders import CommandError, Paused
+from fredholm.cli.names import kebab
+from fredholm.cli.study_file import read_study
+from fredholm.plots.names import with_interval
+from fredholm.statistics import bootstrap_interval
+from fredholm.study import Outcome, Run, StudyFolder, conduct, outcomes
+from fredholm.study.estimate import estimates, words
+from fredholm.study.folder import STUDY
+
+COLORS = {"holds": "green", "does not hold": "red"}
+
+
+def study(options: Namespace) -> int:
+    """`fredholm study`."""
+    title, runs = read_study(Path(options.study))
+    folder = StudyFolder.create(options.out or Path("runs") / kebab(Path(options.study).stem), title, runs)
+    return _ended(_finish(folder, _conducted(folder, options)))
+
+
+def reproduce(options: Namespace) -> int:
+    """`fredholm reproduce`: one figure, or all of them in order."""
+    from fredholm.reproduce.catalogue import FIGURES
+    from fredholm.reproduce.families import SCALES
+
+    if options.figure != "all" and options.figure not in FIGURES:
+        raise nearest("figure", options.figure, [*FIGURES, "all"])
+    if options.scale not in SCALES:
+        raise nearest("scale", options.scale, SCALES)
+    names = list(FIGURES) if options.figure == "all" else [options.figure]
+    folders = {name: _figure_folder(name, options) for name in names}
+    if len(names) > 1 or options.estimate:
+        _print_plans(folders)
+    return (
+        0
+        if options.estimate
+        else _ended([failed for folder in folders.values() for failed in _finish(folder, _conducted(folder, options))])
+    )
+
+
+def _figure_folder(name: str, options: Namespace) -> StudyFolder:
+    """The study of a figure; the figures of one scale share the pool of their runs."""
+    from fredholm.reproduce.catalogue import figure
+
+    chosen = figure(name, options.scale)
+    title = f"Figure {chosen.number} at {options.scale} scale: {chosen.title}"
+    place = Path(options.out or Path("runs") / f"reproduce-{options.scale}") / name
+    return StudyFolder.create(place, title, chosen.runs, pool="../runs", about={"figure": name, "scale": options.scale})
+
+
+def _print_plans(folders: Mapping[str, StudyFolder]) -> None:
+    """What is to be done for each figure, and for all of them, where a run that figures share counts once."""
+    seen: dict[str, Run] = {}
+    for name, folder in folders.items():
+        missing = [run for run in folder.missing() if run.key not in seen]
+        seen |= {run.key: run for run in missing}
+        print(f"{name:<12}{_plan(missing, len(folder.runs))}", flush=True)
+    if len(folders) > 1:
+        print(f"{'all':<12}{len(seen)} runs: about {words(sum(estimates(seen.values()).values()))} on 2 cores", flush=True)
+
+
+def _ended(failed: list[str]) -> int:
+    """0, or an error with the runs that failed."""
+    if failed:
+        raise CommandError(f"{len(failed)} runs failed: {', '.join(failed[:5])}. Their reasons are in the tables; they are tried again.")
+    return 0
+
+
+def _plan(missing: list[Run], runs: int) -> str:
+    """What is to be done, and how long it will take."""
+    unique = {run.key: run for run in missing}
+    steps = sorted({run.settings["steps"] for run in missing})
+    seeds = sorted({len(run.settings["seeds"]) for run in missing})
+    time = sum(estimates(unique.values()).values())
+    todo = f"{len(unique)} of {runs} runs to do" if unique else f"nothing to do for its {runs} runs"
+    spread = f", {_range(steps)} steps, {_range(seeds)} seeds: about {words(time)} on 2 cores" if unique else ""
+    return todo + spread
+
+
+def _range(values: list[int]) -> str:
+    return f"{values[0]:,}" if len(values) == 1 else f"{values[0]:,} to {values[-1]:,}"
+
+
+def _conducted(folder: StudyFolder, options: Namespace) -> dict[str, Outcome]:
+    print(f"{folder.title}\n{_plan(folder.missing(), len(folder.runs))}", flush=True)
+    again = shlex.join(["fredholm", *options.command])
+    try:
+        return conduct(
+            folder,
+            workers=options.workers,
+            scheduler=options.scheduler,
+            cores=options.cores,
+            checkpoint_every=options.checkpoint_every,
+        )
+    except fr.Interrupted as error:
+        raise Paused(f"interrupted at step {error.solution.steps} of a run; it is saved. Continue with: {again}") from error
+    except KeyboardInterrupt:
+        raise Paused(f"interrupted; what is finished is kept. Continue with: {again}") from None
+
+
+def study_report(path: Path) -> int:
+    """`fredholm report` on a study."""
+    folder = StudyFolder.open(path)
+    _finish(folder, outcomes(folder))
+    return 0
+
+
+def _finish(folder: StudyFolder, found: Mapping[str, Outcome]) -> list[str]:
+    """Prints the results, makes the page, and says where things are; returns the names of the runs that failed."""
+    from fredholm.study.page import Judged, write_study_page
+
+    _print_results(folder, found)
+    judged, pictures, note, published = [], {}, "", []
+    if "figure" in folder.about and "scale" in folder.about:
+        from fredholm.reproduce.catalogue import figure
+        from fredholm.reproduce.claims import Results
+        from fredholm.reproduce.draw import draw
+        from fredholm.reproduce.tables import Beside, beside, write_rows
+
+        chosen = figure(str(folder.about["figure"]), str(folder.about["scale"]))
+        findings = [(claim.text, claim.assess(Results(found))) for claim in chosen.claims]
+        judged = [Judged(text, finding.verdict.value, finding.evidence) for text, finding in findings]
+        pictures = {f"Figure {chosen.number}, ours": draw(chosen, folder, found, folder.path / "figure.png")}
+        note, rows = chosen.note, beside(chosen, found)
+        write_rows(folder.path / "claims.csv", Judged._fields, judged)
+        write_rows(folder.path / "published.csv", Beside._fields, rows)
+        published = [(one.panel, one.series, one.x, (one.ours, one.low, one.high), one.published) for one in rows]
+        for claim in judged:
+            Console().print(f"[{COLORS.get(claim.verdict, 'yellow')}]{claim.verdict:>26}[/]  {claim.claim}", highlight=False)
+    page = write_study_page(folder, found, claims=judged, pictures=pictures, note=note, published=published)
+    print(f"{'tables':<10}{folder.path / 'table.csv'}, summary.csv, paired.csv\n{'page':<10}{page}", flush=True)
+    return [run.name for run in folder.runs if folder.failure(run)]
+
+
+def _print_results(folder: StudyFolder, found: Mapping[str, Outcome]) -> None:
+    made = Table(box=SIMPLE_HEAD, caption="best error, mean over the seeds [95 % interval]")
+    for heading in ("run", "metric", "best", "end", "seeds well"):
+        made.add_column(heading, justify="left" if heading in ("run", "metric") else "right", overflow="fold")
+    for run in folder.runs:
+        one = found.get(run.name)
+        if one is None:
+            made.add_row(run.name, folder.state(run).word)
+            continue
+        cells = [
+            with_interval(bootstrap_interval(values[one.kept()], least=0.0)).replace("[", r"\[") for values in (one.best(), one.last())
+        ]
+        made.add_row(run.name, one.metric, *cells, f"{int(one.good.sum())} of {len(one.good)}")
+    Console().print(made)
+
+
+def status(options: Namespace) -> int:
+    """`fredholm status`: a study, or a folder of several."""
+    path = Path(options.study)
+    places = [path] if (path / STUDY).is_file() else sorted(place.parent for place in path.glob(f"*/{STUDY}"))
+    if not places:
+        raise ValueError(f"{path} is not the folder of a study: it has no {STUDY}. Expected what fredholm study or reproduce wrote.")
+    for place in places:
+        folder = StudyFolder.open(place)
+        states = [folder.state(run) for run in folder.runs]
+        counts = Counter(state.word for state in states)
+        print(f"{folder.title}: {', '.join(f'{count} {word}' for word, count in counts.items())}")
+        if len(places) == 1:
+            for run, state in zip(folder.runs, states, strict=True):
+                reason = f"  {state.reason}" if state.reason else ""
+                print(f"  {state.word:<10} step {state.done} of {run.settings['steps']}  {run.name}  {run.key}{reason}")
+        size = sum(file.stat().st_size for run in {r.key: r for r in folder.runs}.values() for file in folder.place(run).glob("*"))
+        print(f"  {size / 2**20:.1f} MiB of runs, about {words(sum(estimates(folder.missing()).values()))} left on 2 cores", flush=True)
+    return 0

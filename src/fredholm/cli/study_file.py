@@ -1,0 +1,126 @@
+"""A study in YAML: its keys are the options of `fredholm solve`, so that there is one vocabulary."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from fredholm.checks import nearest
+from fredholm.cli.choices import keywords_of, method_of, problem_of
+from fredholm.cli.files import is_file
+from fredholm.cli.values import Loader
+from fredholm.study import Run, grid, make_run, name_of, one_at_a_time
+
+TOP = ("name", "base", "runs", "grid", "sweep")
+NOT_HERE = ("help", "verbose", "out", "label", "minutes", "stop-at", "checkpoint-every")  # options of a single run's training
+
+
+class _Strict(Loader):
+    """Refuses a key that is given twice, of which YAML would silently keep the last."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]  # type: ignore[no-untyped-call]
+        twice = [key for index, key in enumerate(keys) if key in keys[:index]]
+        if twice:
+            raise yaml.YAMLError(f"the key {twice[0]!r} is there twice{node.start_mark}")
+        return super().construct_mapping(node, deep)
+
+
+def read_study(path: Path) -> tuple[str, list[Run]]:
+    """The title and the runs of a study's file."""
+    try:
+        content = yaml.load(path.read_text(encoding="utf-8"), _Strict)  # a safe loader: plain values only
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}. Expected a study in YAML.") from None
+    except yaml.YAMLError as error:
+        raise ValueError(f"{path} is not YAML: {' '.join(str(error).split())}.") from None
+    content = _mapping(path, "the file", content)
+    for key in content:
+        if key not in TOP:
+            raise nearest(f"key of {path}", str(key), TOP)
+    base, axes = _mapping(path, "base", content.get("base", {})), {}
+    for kind in ("grid", "sweep"):
+        axes[kind] = _mapping(path, kind, content.get(kind, {}))
+        for name, values in axes[kind].items():
+            if not isinstance(values, list) or not values:
+                raise ValueError(f"{path}: {kind}, {name}: got {values!r}; expected a list of values.")
+    entries = _mapping(path, "runs", content.get("runs") or {"": {}})
+    runs = []
+    for entry, own in entries.items():
+        settings = {**base, **_mapping(path, f"runs, {entry}", own)}
+        for changes in _changes(axes["grid"], axes["sweep"]):
+            name = ", ".join(part for part in (str(entry), name_of(changes)) if part) or "run"
+            labels: dict[str, Any] = {"series": str(entry) or "base", **{key: _label(value) for key, value in changes.items()}}
+            runs.append(_run(path, name, {**settings, **changes}, labels))
+    return str(content.get("name", path.stem)), runs
+
+
+def _changes(full: Mapping[str, Any], single: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The settings of the grid, those of the sweep, and the base itself where it is not among them."""
+    if single or not full:
+        yield {}
+    if full:
+        yield from grid(full)
+    yield from one_at_a_time(single)
+
+
+def _run(path: Path, name: str, settings: Mapping[str, Any], labels: dict[str, Any]) -> Run:
+    from fredholm.cli.parser import parse, solve_options  # the parser knows every command, so this module cannot import it at the top
+
+    known = ["problem", *(option for option in solve_options() if option not in NOT_HERE)]
+    options: dict[str, Any] = {}
+    for key, value in settings.items():
+        plain = str(key).replace("_", "-")
+        if plain.startswith("set."):
+            options.setdefault("set", {})
+            options["set"] = {**_mapping(path, "set", options["set"]), plain.removeprefix("set."): value}
+        elif plain not in known:
+            raise nearest(f"key of a run in {path}", str(key), known)
+        elif plain == "set":
+            options["set"] = {**_mapping(path, "set", value), **options.get("set", {})}
+        else:
+            options[plain] = value
+    if "problem" not in options:
+        raise ValueError(f"{path}: run {name!r} has no problem; give one in base, for instance problem: poisson.")
+    problem_name = str(options.pop("problem"))
+    if is_file(problem_name):
+        raise ValueError(
+            f"{path}: got problem: {problem_name}; a study has the library's problems, see fredholm list. Use fredholm compare."
+        )
+    arguments = ["solve", problem_name]
+    for key, value in options.items():
+        arguments += [f"--{key}", *_texts(key, value)]
+    try:
+        chosen = parse(arguments)
+        problem = problem_of(chosen.problem, chosen.set)
+        keywords = {key: value for key, value in keywords_of(problem, chosen).items() if key not in ("minutes", "checkpoint_every")}
+        return make_run(name, problem, method_of(problem, chosen.method, chosen), labels=labels, **keywords)
+    except ValueError as error:
+        raise ValueError(f"{path}: run {name!r}: {error}") from None
+
+
+def _texts(key: str, value: Any) -> list[str]:
+    """A value as the command line has it."""
+    if key == "set":
+        return [f"{name}={_text(one)}" for name, one in value.items()]
+    if key == "seeds" and isinstance(value, list):
+        return [",".join(map(str, value)) + ","]
+    return [_text(value)]
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "none"
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _label(value: Any) -> str | float:
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else _text(value)
+
+
+def _mapping(path: Path, what: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError(f"{path}: {what}: got {value!r}; expected names with their values.")
+    return value

@@ -1,0 +1,117 @@
+"""On a cluster: every run is a task of Dask, and its result comes back through Dask, so that no file system need be shared."""
+
+import contextlib
+import logging
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from fredholm.problems.coagulation_table import cache_directory
+from fredholm.storage import RunFolder
+from fredholm.study.run import Run
+from fredholm.study.work import describe_failure, pack, perform, unpack
+from fredholm.training.devices import use_all_cores
+
+logger = logging.getLogger("fredholm")
+ANSWER = 8.0  # seconds that a scheduler has to answer
+RETRIES = 3  # of a task that ends with an error of the cluster; one whose worker dies is started elsewhere by Dask itself
+
+
+@contextlib.contextmanager
+def connected(address: str) -> Iterator[Any]:
+    """A client of the scheduler at this address; a `ValueError` where there is none, or where workers have another fredholm."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ValueError("--scheduler needs dask.distributed, which is not installed: pip install 'fredholm[cluster]'.") from None
+    try:
+        client = Client(address, timeout=ANSWER, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:  # a time-out is an OSError; the others are addresses that are none
+        reason = " ".join(str(error).split())[:200]
+        raise ValueError(
+            f"--scheduler: nothing answers at {address!r} within {ANSWER:g} s ({reason}). Expected the address of a running scheduler, "
+            "for instance tcp://127.0.0.1:8786; start one with: dask scheduler."
+        ) from None
+    try:
+        _check_versions(client)
+        yield client
+    finally:
+        client.close(timeout=ANSWER)
+
+
+def _check_versions(client: Any) -> None:
+    """Refuses a cluster whose workers have another fredholm; one without workers is waited for."""
+    ours = metadata.version("fredholm")
+    try:
+        found = client.run(metadata.version, "fredholm", on_error="return")
+    except Exception as error:
+        raise ValueError(f"--scheduler: its workers cannot be asked for their version: {describe_failure(error)}.") from None
+    if not found:
+        logger.warning("the scheduler has no workers yet; runs start when there are some")
+    for worker, theirs in found.items():
+        if theirs != ours:
+            raise ValueError(f"--scheduler: the worker {worker} has fredholm {theirs}; expected {ours}, as here.")
+
+
+def on_cluster(
+    client: Any, runs: Sequence[Run], pool: Path, cores: int | None, checkpoint_every: int | None = None
+) -> Iterator[tuple[Run, str]]:
+    """Runs as tasks, and their ends as they come. If this client dies, what has come is in the pool, and the rest is asked for again."""
+    from distributed import as_completed
+
+    futures = {
+        client.submit(remote, run._asdict(), cores, checkpoint_every, key=f"fredholm-{run.key}", retries=RETRIES, pure=False): run
+        for run in runs
+    }
+    try:
+        for future in as_completed(list(futures), loop=client.loop):
+            run = futures[future]
+            try:
+                files, reason = future.result()
+                if not reason:
+                    unpack(files, pool / run.key)
+            except Exception as error:  # the worker died too often, or the result did not arrive
+                reason = describe_failure(error)
+            future.release()
+            yield run, reason
+    finally:
+        client.cancel([future for future in futures if not future.done()], force=True)
+
+
+def remote(run: dict[str, Any], cores: int | None, checkpoint_every: int | None) -> tuple[dict[str, bytes], str]:
+    """A task: the files of a finished run, or why it failed. Its checkpoints stay on the worker's machine until it has finished, so that
+    a worker that comes after one that was killed goes on from there."""
+    from dask import config
+
+    with contextlib.suppress(RuntimeError):  # JAX runs already, since an earlier task of this worker
+        use_all_cores(cores)
+    own = Run(**run)
+    folder, temporary = _scratch(own.key)
+    try:
+        # Inside of a task xarray would ask the scheduler for a lock on every file it writes; this file is the worker's own.
+        with config.set(scheduler="synchronous"):
+            perform(own, folder, checkpoint_every=checkpoint_every)
+        files = pack(folder)
+    except Exception as error:
+        return {}, describe_failure(error)
+    finally:
+        if temporary:
+            shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    return files, ""
+
+
+def _scratch(key: str) -> tuple[Path, bool]:
+    """Where the run's checkpoints are; a folder of its own where another worker is still at the same run."""
+    folder = cache_directory() / "study" / key
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    if folder.is_dir():
+        try:
+            with RunFolder(folder).locked():
+                pass
+        except ValueError:
+            return Path(tempfile.mkdtemp(prefix=f"fredholm-{key}-")) / "run", True
+    return folder, False

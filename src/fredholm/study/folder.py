@@ -1,0 +1,147 @@
+"""The folder of a study: its runs by name, the pool of their results by hash, and how far it is."""
+
+import contextlib
+import json
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fredholm.storage import RunFolder, write_atomically
+from fredholm.study.run import Run
+from fredholm.study.work import PART, RESULT
+
+STUDY = "study.json"
+FORMAT = 1
+POOLS = ("runs", "../runs")  # the study's own, or one that several studies share
+
+
+class State(NamedTuple):
+    """How one run stands."""
+
+    name: str
+    word: str  # finished, failed, under way or missing
+    done: int  # steps
+    reason: str  # why it failed
+
+
+class StudyFolder:
+    """A study on disk: `study.json`, the pool of run folders, and later tables, figures and a page."""
+
+    def __init__(self, path: Path, title: str, runs: Sequence[Run], pool: str = "runs", about: dict[str, Any] | None = None):
+        self.path, self.title, self.runs, self.about = path, title, list(runs), about or {}
+        self._pool = pool
+
+    @classmethod
+    def create(
+        cls, path: str | os.PathLike[str], title: str, runs: Sequence[Run], *, pool: str = "runs", about: dict[str, Any] | None = None
+    ) -> "StudyFolder":
+        """The folder for these runs: new, or that of the same study, to which runs may have been added since. Nothing is written yet."""
+        folder = cls(Path(path), title, runs, pool, about)
+        if not folder.runs:
+            raise ValueError(f"study {title!r}: got no runs; expected at least one.")
+        names = [run.name for run in runs]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"study {title!r}: two runs are called {twice[0]!r}; expected different names.")
+        if (folder.path / STUDY).is_file():
+            _check_same(cls.open(folder.path), folder)
+        elif folder.path.exists() and (not folder.path.is_dir() or any(folder.path.iterdir())):
+            raise ValueError(f"out: {folder.path} exists and is not the folder of a study. Choose another name.")
+        return folder
+
+    def begin(self) -> None:
+        """Writes `study.json`."""
+        runs = [run._asdict() for run in self.runs]
+        text = json.dumps({"format": FORMAT, "title": self.title, "pool": self._pool, "about": self.about, "runs": runs}, indent=1)
+        try:
+            self.pool.mkdir(parents=True, exist_ok=True)
+            self.path.mkdir(parents=True, exist_ok=True)
+            write_atomically(self.path / STUDY, lambda file: file.write(text.encode()))
+        except OSError as error:
+            raise ValueError(f"out: cannot write to {self.path}: {error.strerror or error}. Choose another folder.") from error
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> "StudyFolder":
+        """An existing study."""
+        place = Path(path) / STUDY
+        if not place.is_file():
+            raise ValueError(f"{path} is not the folder of a study: it has no {STUDY}. Expected what fredholm study or reproduce wrote.")
+        try:
+            content = json.loads(place.read_text(encoding="utf-8"))
+            if content["format"] != FORMAT or content["pool"] not in POOLS:
+                raise ValueError(f"its format is {content['format']!r}, and this version of fredholm reads {FORMAT}")
+            runs = [Run(str(run["name"]), dict(run["settings"]), dict(run["labels"])) for run in content["runs"]]
+            return cls(Path(path), str(content["title"]), runs, content["pool"], dict(content["about"]))
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"{place} cannot be read: {error}.") from error
+
+    @property
+    def pool(self) -> Path:
+        """Where the run folders are, each by its key."""
+        return self.path.parent / "runs" if self._pool == POOLS[1] else self.path / "runs"
+
+    def place(self, run: Run) -> Path:
+        """The folder of a run."""
+        return self.pool / run.key
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Holds the pool: one process at a time starts runs in it."""
+        with RunFolder(self.pool).locked():
+            for left in self.pool.glob(f".*{PART}"):  # by a process that was killed while it received a result
+                shutil.rmtree(left, ignore_errors=True)
+            yield
+
+    def is_finished(self, run: Run) -> bool:
+        """True where the run has its result."""
+        return (self.place(run) / RESULT).is_file()
+
+    def missing(self) -> list[Run]:
+        """The runs that have no result yet, those that failed among them; runs with equal settings once."""
+        waiting = {run.key: run for run in reversed(self.runs) if not self.is_finished(run)}
+        return list(reversed(waiting.values()))
+
+    def write_failure(self, run: Run, reason: str) -> None:
+        """Notes why a run failed; it is tried again next time."""
+        text = json.dumps({"reason": reason})
+        write_atomically(self._failure(run), lambda file: file.write(text.encode()))
+
+    def clear_failure(self, run: Run) -> None:
+        """Forgets why a run failed."""
+        self._failure(run).unlink(missing_ok=True)
+
+    def failure(self, run: Run) -> str:
+        """Why a run failed; empty where it did not."""
+        try:
+            return "" if self.is_finished(run) else str(json.loads(self._failure(run).read_text(encoding="utf-8"))["reason"])
+        except (OSError, ValueError, KeyError):
+            return ""
+
+    def state(self, run: Run) -> State:
+        """How a run stands."""
+        if self.is_finished(run):
+            return State(run.name, "finished", run.settings["steps"], "")
+        try:
+            done = int(json.loads((self.place(run) / "run.json").read_text(encoding="utf-8"))["done"])
+        except (OSError, ValueError, KeyError):
+            done = 0
+        reason = self.failure(run)
+        return State(run.name, "failed" if reason else "under way" if done else "missing", done, reason)
+
+    def _failure(self, run: Run) -> Path:
+        return self.pool / f"{run.key}.failed.json"
+
+
+def _check_same(before: StudyFolder, now: StudyFolder) -> None:
+    """Refuses a folder that other settings made; runs may be added and left out."""
+    known = {run.name: run for run in before.runs}
+    hint = "Choose another folder with --out, or go back to the settings that made this one."
+    for run in now.runs:
+        other = known.get(run.name)
+        if other is not None and other.key != run.key:
+            changed = [name for name in run.settings if run.settings[name] != other.settings.get(name)]
+            raise ValueError(f"{now.path}: the study there has a run {run.name!r} with another {' and '.join(changed)}. {hint}")
+    if not any(run.name in known for run in now.runs):
+        raise ValueError(f"{now.path}: the study there, {before.title!r}, has none of these runs. {hint}")

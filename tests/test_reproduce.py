@@ -1,0 +1,233 @@
+"""The paper's figures: every published number stands beside a run of ours, and verdicts follow the data."""
+
+import csv
+import html
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+import fredholm as fr
+from fredholm.cli import main
+from fredholm.recipes import decode
+from fredholm.reproduce import claims, published
+from fredholm.reproduce.catalogue import FIGURES, figure
+from fredholm.reproduce.claims import Claim, Results, Verdict
+from fredholm.reproduce.families import GAUSS_NODES, LEJA_NODES, SCALES, high_dimension
+from fredholm.reproduce.panels import Bars, Curves, Lines
+from fredholm.reproduce.published import panels
+from fredholm.study import StudyFolder, make_run, outcomes
+from fredholm.study.page import Judged, write_study_page
+from fredholm.training.setup import points_per_step
+from test_study import synthetic
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+PAPER = SCALES["paper"]
+QUICK = [name for name in FIGURES if name != "figure-7"]  # whose truths in 2 and 3 dimensions take minutes to compute
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_every_published_number_stands_beside_a_run_of_ours_of_the_published_effort(name, monkeypatch):
+    asked = []
+    original = published.published
+
+    def noted(number, problem, quantity, panel=""):
+        asked.append((problem, quantity, panel))
+        return original(number, problem, quantity, panel)
+
+    for module in ("published", "main_text", "sampling", "architecture", "targets"):
+        monkeypatch.setattr(f"fredholm.reproduce.{module}.published", noted)
+    made = figure(name, "paper")
+    number = int(name.removeprefix("figure-"))
+    wanted = panels(number)
+    if number == 4:  # of the left panels two dimensions are drawn, each with the truth of ours
+        wanted = [entry for entry in wanted if entry[1] != "prediction vs radius (main)"]
+    assert set(wanted) <= set(asked)
+    for panel in (panel for row in made.rows for panel in row):
+        if isinstance(panel, (Bars, Curves, Lines)):
+            assert set(panel.published) <= set(panel.bars if isinstance(panel, Bars) else panel.lines)
+    assert len({run.name for run in made.runs}) == len({run.key for run in made.runs}) == len(made.runs)
+    for run in made.runs:
+        assert (run.settings["steps"], len(run.seeds), run.settings["average"]) == (200_000, 100, 0.0)
+
+
+@pytest.mark.parametrize("dim", [2, 3, 10])
+def test_high_dimension_has_the_published_nodes_and_volumes(dim):
+    runs = high_dimension(PAPER, dim)
+    gauss, leja = {2: (333, 333), 3: (71, 166), 10: (5, 18)}[dim]
+    expected = {
+        "Gaussian Quadrature": (gauss, GAUSS_NODES[dim - 2]),
+        "Leja Quadrature": (leja, LEJA_NODES[dim - 2]),
+        "Standard (N=1)": (500, 2),
+        "Standard (N=100)": (10, 101),
+        "QMC (N=100)": (10, 101),
+        "Double Sampling (N=100)": (10, 100),
+        "Delayed Target (N=10)": (100, 11),
+    }
+    for name, (volumes, nodes) in expected.items():
+        settings = runs[name].settings
+        problem, method, rule = (decode(settings[part]) for part in ("problem", "method", "rule"))
+        assert settings["batch"] == volumes
+        assert points_per_step(problem, method, rule, 1) == nodes
+        assert decode(settings["network"]) == fr.MLP(64, 5, "silu")
+
+
+def test_figures_of_one_scale_share_their_runs():
+    keys = [{run.key for run in figure(name, "laptop").runs} for name in ("figure-1", "figure-8", "figure-10", "figure-12", "figure-16")]
+    assert keys[3] <= keys[2]
+    assert keys[0] & keys[1]
+    assert keys[2] & keys[4]
+
+
+def long_run(name, steps=3000, seeds=4):
+    return make_run(name, fr.problems.Volterra(), fr.Standard(), rule=fr.MonteCarlo(1 + sum(map(ord, name)) % 97), steps=steps, seeds=seeds)
+
+
+A, B, C = long_run("p: a"), long_run("p: b"), long_run("p: c")
+SEEDS = np.array([[0.7], [1.1], [0.9], [1.3]])
+FLAT = SEEDS * np.ones((1, 40))
+
+
+def verdict(check, **curves):
+    runs = {"a": A, "b": B, "c": C}
+    return Claim("", check).assess(Results({name: synthetic(runs[name], values) for name, values in curves.items()})).verdict
+
+
+def test_better_is_decided_by_the_matched_interval():
+    noise = np.exp(np.random.default_rng(1).normal(size=(4, 1)))
+    assert verdict(claims.better(A, B), a=0.5 * FLAT, b=FLAT) is Verdict.HOLDS
+    assert verdict(claims.better(A, B), a=2 * FLAT, b=FLAT) is Verdict.FAILS
+    assert verdict(claims.better(A, B), a=FLAT * noise, b=FLAT) is Verdict.OPEN
+    assert verdict(claims.better(A, B, 0.4), a=0.5 * FLAT, b=FLAT) is Verdict.FAILS
+    assert verdict(claims.better(A, B), a=FLAT) is Verdict.OPEN  # b has no result
+
+
+def test_a_failed_method_is_not_better():
+    broken = synthetic(B, FLAT)._replace(status=tuple(fr.SeedStatus(fr.Status.DIVERGED, 5) for _ in range(4)))
+    found = {"a": synthetic(A, FLAT), "b": broken}
+    assert Claim("", claims.better(A, B)).assess(Results(found)).verdict is Verdict.HOLDS
+    assert Claim("", claims.better(B, A)).assess(Results(found)).verdict is Verdict.FAILS
+    assert Claim("", claims.turns_up(B)).assess(Results(found)).verdict is Verdict.HOLDS
+
+
+def test_similar_wants_the_whole_interval_inside():
+    assert verdict(claims.similar(A, B, 1.5), a=1.2 * FLAT, b=FLAT) is Verdict.HOLDS
+    assert verdict(claims.similar(A, B, 1.5), a=2.0 * FLAT, b=FLAT) is Verdict.FAILS
+
+
+def test_turning_up_and_being_stable_are_opposites():
+    rising = SEEDS * np.concatenate([np.linspace(3, 1, 20), np.linspace(1, 2, 20)])[None]
+    assert verdict(claims.turns_up(A), a=rising) is Verdict.HOLDS
+    assert verdict(claims.stable(A), a=rising) is Verdict.FAILS
+    assert verdict(claims.stable(A), a=FLAT) is Verdict.HOLDS
+
+
+def test_an_interior_optimum_is_better_than_both_ends():
+    assert verdict(claims.interior([A, B, C]), a=2 * FLAT, b=FLAT, c=3 * FLAT) is Verdict.HOLDS
+    assert verdict(claims.interior([A, B, C]), a=FLAT, b=2 * FLAT, c=3 * FLAT) is Verdict.FAILS
+
+
+def test_robust_means_a_smaller_range_over_the_settings():
+    assert verdict(claims.more_robust([A, B], [A, C]), a=FLAT, b=1.1 * FLAT, c=5 * FLAT) is Verdict.HOLDS
+    assert verdict(claims.more_robust([A, C], [A, B]), a=FLAT, b=1.1 * FLAT, c=5 * FLAT) is Verdict.FAILS
+
+
+def test_the_floor_of_the_loss_is_compared_with_the_variance():
+    one = synthetic(A, FLAT, loss=1.1 * FLAT, integration_variance=FLAT, excess_variance=0.5 * FLAT)
+    found = Results({"a": one})
+    assert Claim("", claims.floors(A, "integration_variance")).assess(found).verdict is Verdict.HOLDS
+    assert Claim("", claims.floors(A, "excess_variance")).assess(found).verdict is Verdict.FAILS
+
+
+def test_a_training_too_short_resolves_nothing():
+    short = long_run("p: short", steps=100)
+    found = Results({"a": synthetic(A, FLAT), "s": synthetic(short, 2 * FLAT)})
+    finding = Claim("", claims.better(A, short)).assess(found)
+    assert finding.verdict is Verdict.OPEN
+    assert "100 steps are too few" in finding.evidence
+
+
+def test_an_unknown_figure_or_scale_is_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["reproduce", "figure-22"]) == 2
+    assert "unknown figure 'figure-22'" in capsys.readouterr().err
+    assert main(["reproduce", "figure-1", "--scale", "labtop"]) == 2
+    assert "Did you mean 'laptop'" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_estimate_is_given_before_anything_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["reproduce", "figure-2", "--scale", "laptop", "--estimate"]) == 0
+    assert "5 of 5 runs to do, 20,000 steps, 4 seeds: about" in capsys.readouterr().out
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture(scope="module")
+def smoke(tmp_path_factory):
+    """Figure 1 at smoke scale, by the command."""
+    out = tmp_path_factory.mktemp("reproduce")
+    assert main(["reproduce", "figure-1", "--scale", "smoke", "--out", str(out)]) == 0
+    return out / "figure-1"
+
+
+def test_a_figure_at_smoke_scale_is_a_picture_tables_and_a_page(smoke, capsys, monkeypatch):
+    assert {"figure.png", "report.html", "table.csv", "summary.csv", "paired.csv", "claims.csv", "published.csv"} <= {
+        path.name for path in smoke.iterdir()
+    }
+    with (smoke / "claims.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == len(figure("figure-1", "smoke").claims)
+    assert {row["verdict"] for row in rows} == {Verdict.OPEN.value}
+    size = sum(path.stat().st_size for path in smoke.parent.rglob("*") if path.is_file())
+    assert size < 10 * 2**20
+    monkeypatch.setattr("fredholm.study.work.solve", None)  # nothing is trained twice
+    assert main(["reproduce", "figure-1", "--scale", "smoke", "--out", str(smoke.parent)]) == 0
+    assert "nothing to do for its 2 runs" in capsys.readouterr().out
+
+
+def test_the_page_asks_for_nothing_from_outside_and_has_its_script_once(smoke):
+    text = (smoke / "report.html").read_text(encoding="utf-8")
+    assert not re.search(r'<(script|link|img|iframe)[^>]*(src|href)="(?!data:)', text)
+    assert len(re.findall(r"<script>", text)) == 2
+    links = re.findall(r'<summary><a href="([^"]*)"', text)
+    assert len(links) == 2
+    assert all((smoke / link / "run.json").is_file() for link in links)
+
+
+def test_nothing_of_a_study_becomes_markup(smoke, tmp_path):
+    attack = "<script>alert(1)</script>"
+    folder = StudyFolder.open(smoke)
+    evil = StudyFolder(tmp_path, attack, [run._replace(name=attack + str(index)) for index, run in enumerate(folder.runs)], "runs")
+    shutil.copytree(folder.pool, evil.pool)
+    page = write_study_page(evil, outcomes(evil), claims=[Judged(attack, attack, attack)], note=attack)
+    text = page.read_text(encoding="utf-8")
+    assert attack not in text
+    assert html.escape(attack) in text
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no chromium on this machine: the page is not tried in a browser")
+def test_a_browser_draws_the_study_and_picks_a_quantity_and_a_run(smoke, tmp_path):
+    picks = """<script>
+      const seen = () => document.querySelectorAll("g.trace.scatter path.js-line").length, found = [seen()];
+      const choose = (name, index) => {
+        const select = document.querySelector(`[data-pick=${name}]`);
+        select.selectedIndex = index; select.dispatchEvent(new Event("change")); found.push(seen());
+      };
+      choose("method", 1); choose("quantity", 1);
+      document.querySelector("[data-scale=linear]").click();
+      document.body.dataset.found = found.join(" ");
+    </script></body>"""
+    page = tmp_path / "page.html"
+    page.write_text((smoke / "report.html").read_text(encoding="utf-8").replace("</body>", picks), encoding="utf-8")
+    flags = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update"
+    flags += " --disable-sync --virtual-time-budget=8000 --enable-logging=stderr --dump-dom"
+    command = [str(BROWSER), *flags.split(), f"--user-data-dir={tmp_path}", page.as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert [line for line in done.stderr.splitlines() if "CONSOLE" in line] == []
+    everything, one, other = map(int, re.search(r'data-found="([^"]*)"', done.stdout).group(1).split())
+    assert everything > one > 0
+    assert other > 0
+    assert 'data-scale="linear" aria-pressed="true"' in done.stdout

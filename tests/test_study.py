@@ -1,0 +1,256 @@
+"""Studies: the hash of a run, one row for each run, seed and record, matched pairs, and nothing run twice or lost."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas
+import pytest
+import xarray as xr
+
+import fredholm as fr
+from fredholm.cli import main
+from fredholm.cli.study_file import read_study
+from fredholm.status import SeedStatus, Status
+from fredholm.storage import RunFolder
+from fredholm.study import Outcome, StudyFolder, conduct, grid, make_run, one_at_a_time, outcomes, paired, work
+from fredholm.study.estimate import estimates
+from fredholm.study.progress import Total
+from fredholm.study.tables import summary, tidy
+from fredholm.study.work import pack, perform, unpack
+
+PROBLEM = fr.problems.Volterra()
+TINY = {"network": fr.MLP(4, 1), "steps": 30, "batch": 8, "seeds": 2, "average": 0.0, "optimizer": fr.Adam()}
+
+
+def tiny(name: str, method=None, **changes):
+    return make_run(name, PROBLEM, method, **{**TINY, **changes})
+
+
+GOOD = tiny("delayed", rule=fr.MonteCarlo(1))
+OTHER = tiny("standard", fr.Standard(), rule=fr.MonteCarlo(1))
+BAD = tiny("impossible", fr.DoubleSampling(), rule=fr.MonteCarlo(1))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    made = StudyFolder.create(tmp_path_factory.mktemp("study") / "study", "A <study>", [GOOD, OTHER, BAD])
+    conduct(made, progress=False)
+    return made
+
+
+def synthetic(run, errors: np.ndarray, **more: np.ndarray) -> Outcome:
+    """An outcome with these curves, (seeds, records)."""
+    data = {name: (("seed", "step"), values) for name, values in {"error": errors, **more}.items()}
+    history = xr.Dataset(data, coords={"seed": list(run.seeds), "step": np.arange(1, errors.shape[1] + 1) * 10})
+    return Outcome(run, history, (SeedStatus(Status.FINISHED, 30),) * len(run.seeds), "mse", {}, 1.0)
+
+
+def test_the_key_is_that_of_the_settings_and_of_nothing_else():
+    again = tiny("another name", fr.Standard(), rule=fr.MonteCarlo(1))
+    assert again.key == OTHER.key
+    shuffled = again._replace(settings=dict(reversed(again.settings.items())))
+    assert shuffled.key == OTHER.key
+    changes = [{"steps": 31}, {"batch": 9}, {"seeds": 3}, {"rule": fr.MonteCarlo(2)}, {"network": fr.MLP(5, 1)}, {"average": 0.5}]
+    changes += [{"optimizer": fr.Adam(2e-3)}, {"record_every": 7}, {"precision": "float64"}]
+    keys = {tiny("changed", fr.Standard(), **{"rule": fr.MonteCarlo(1), **change}).key for change in changes}
+    assert len(keys | {OTHER.key}) == len(changes) + 1
+
+
+def test_what_other_processes_cannot_rebuild_is_refused():
+    own = fr.Equation(domain=fr.Interval(0.0, 1.0), f=lambda u, x: u(x))
+    with pytest.raises(ValueError, match="run 'own': its problem was made in Python"):
+        make_run("own", own)
+
+
+def test_grids_and_sweeps():
+    axes = {"width": [1, 2, 3], "depth": [1, 2]}
+    assert len({tuple(one.items()) for one in grid(axes)}) == 6
+    assert list(one_at_a_time(axes)) == [{"width": 1}, {"width": 2}, {"width": 3}, {"depth": 1}, {"depth": 2}]
+
+
+def test_one_row_for_each_run_seed_and_record_and_one_for_a_failure(folder):
+    table = tidy(folder, outcomes(folder))
+    counts = table.groupby("run").size()
+    assert counts["delayed"] == counts["standard"] == 2 * 30
+    assert counts["impossible"] == 1
+    row = table[table["run"] == "impossible"].iloc[0]
+    assert row["status"] == "failed"
+    assert "at least 2 points" in row["reason"]
+    history = RunFolder(folder.place(GOOD)).read_history()
+    picked = table[(table["run"] == "delayed") & (table["seed"] == 1) & (table["step"] == 20)]
+    assert float(picked["error"].iloc[0]) == float(history["error"].sel(seed=1, step=20))
+    assert pandas.read_csv(folder.path / "table.csv").shape == table.shape
+
+
+def test_the_summary_has_the_intervals_of_the_seeds(folder):
+    found = outcomes(folder)
+    table = summary(folder, found).set_index("run")
+    curve = found["delayed"].curve()
+    assert table.loc["delayed", "best"] == pytest.approx(curve[:, curve.mean(axis=0).argmin()].mean())
+    assert table.loc["delayed", "best_low"] < table.loc["delayed", "best"] < table.loc["delayed", "best_high"]
+    assert "at least 2 points" in table.loc["impossible", "reason"]
+
+
+def test_what_is_finished_is_not_run_again_and_what_is_missing_is(folder, monkeypatch):
+    trained = []
+
+    def solve(**keywords):
+        trained.append(keywords["label"])
+        raise ValueError("at least 2 points")
+
+    monkeypatch.setattr(work, "solve", solve)
+    conduct(folder, progress=False)
+    assert trained == ["impossible"]  # a run that failed is tried again
+    larger = StudyFolder.create(folder.path, folder.title, [*folder.runs, tiny("wide", network=fr.MLP(5, 1))])
+    assert [run.name for run in larger.missing()] == ["impossible", "wide"]
+
+
+def test_pairing_cancels_what_the_seeds_share():
+    noise = np.exp(np.random.default_rng(0).normal(size=(2, 1)))
+    first, second = synthetic(GOOD, 2.0 * noise @ np.ones((1, 3))), synthetic(OTHER, noise @ np.ones((1, 3)))
+    between = paired(first, second)
+    assert between.seeds == 2
+    np.testing.assert_allclose(between.ratio, (2.0, 2.0, 2.0))
+    assert not np.allclose(first.best()[0], first.best()[1])
+
+
+def test_a_killed_run_loses_one_interval_and_ends_as_if_it_had_not_been(folder, tmp_path):
+    class Killed(BaseException):
+        pass
+
+    def kill(training):
+        if training.step >= 25:
+            raise Killed
+
+    place = tmp_path / "run"
+    with pytest.raises(Killed):
+        perform(GOOD, place, tell=kill, checkpoint_every=10)
+    assert RunFolder(place).read_checkpoint()[1] == 20
+    perform(GOOD, place, checkpoint_every=10)
+    xr.testing.assert_identical(RunFolder(place).read_history(), RunFolder(folder.place(GOOD)).read_history())
+
+
+def test_a_run_that_was_killed_before_its_first_checkpoint_starts_again(tmp_path):
+    place = tmp_path / "run"
+    place.mkdir()
+    (place / "history.nc").write_bytes(b"half")
+    assert not work._has_checkpoint(place)
+
+
+def test_a_finished_run_is_small_loads_and_is_not_continued(folder):
+    files = {path.name for path in folder.place(GOOD).iterdir()}
+    assert {"run.json", "history.nc", "result.json"} <= files
+    arrays, _ = RunFolder(folder.place(GOOD)).read_checkpoint()
+    assert len([name for name in files if name.startswith("checkpoint")]) == 1
+    assert not any("optimizer" in name or "sum/" in name for name in arrays)
+    loaded = fr.load(folder.place(GOOD))
+    recorded = json.loads((folder.place(GOOD) / "result.json").read_text())["scores"]["relative_l2"]
+    np.testing.assert_array_equal(loaded.evaluate()["relative_l2"], recorded)
+    with pytest.raises(ValueError, match="kept only the networks"):
+        fr.resume(folder.place(GOOD), 60)
+
+
+def test_a_result_travels_as_bytes_and_only_under_its_own_names(folder, tmp_path):
+    files = pack(folder.place(GOOD))
+    target = tmp_path / "pool" / GOOD.key
+    unpack({**files, "../evil": b"x"}, target)
+    assert sorted(os.listdir(tmp_path)) == ["pool"]
+    assert pack(target) == files
+
+
+def test_a_folder_of_other_settings_is_refused_by_what_differs(folder):
+    with pytest.raises(ValueError, match="a run 'delayed' with another steps"):
+        StudyFolder.create(folder.path, "t", [tiny("delayed", rule=fr.MonteCarlo(1), steps=31)])
+    with pytest.raises(ValueError, match="has none of these runs"):
+        StudyFolder.create(folder.path, "t", [tiny("else")])
+    with pytest.raises(ValueError, match="two runs are called 'delayed'"):
+        StudyFolder.create(folder.path / "new", "t", [GOOD, GOOD])
+
+
+def test_the_estimate_grows_with_the_work():
+    more = [tiny("m", **change) for change in ({}, {"steps": 30_000}, {"seeds": 40}, {"batch": 8000}, {"network": fr.MLP(64, 3)})]
+    base, *others = estimates(more).values()
+    assert all(other > base for other in others)
+
+
+def test_the_time_left_follows_the_pace_so_far(monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr("fredholm.study.progress.time.monotonic", lambda: clock[0])
+    total = Total({GOOD.key: 10.0, OTHER.key: 30.0}, lambda total, text: None)
+    clock[0] = 20.0
+    total.end(GOOD)
+    assert total.share == 0.25
+    assert total.left == pytest.approx(60.0)
+
+
+STUDY = """
+name: a sweep
+base: {problem: volterra, width: 4, depth: 1, steps: 30, batch: 8, seeds: 2}
+runs:
+  standard: {method: standard, n: 1}
+  delayed: {method: delayed-target, n: 1, tau: 0.9}
+grid: {learning-rate: [1e-3, 1e-4], width: [4, 8]}
+sweep: {depth: [2]}
+"""
+
+
+def test_a_study_in_yaml_speaks_the_options_of_solve(tmp_path):
+    path = tmp_path / "study.yaml"
+    path.write_text(STUDY)
+    title, runs = read_study(path)
+    assert title == "a sweep"
+    assert len(runs) == 2 * (1 + 4 + 1)
+    by_name = {run.name: run for run in runs}
+    chosen = by_name["delayed, learning-rate=0.0001, width=8"]
+    assert chosen.settings["method"]["fields"]["tau"] == 0.9
+    assert chosen.settings["network"]["fields"]["width"] == 8
+    assert chosen.settings["optimizer"]["fields"]["learning_rate"] == 1e-4
+    assert by_name["standard, depth=2"].settings["network"]["fields"] == {"width": 4, "depth": 2, "activation": "tanh"}
+    assert chosen.labels == {"series": "delayed", "learning-rate": 1e-4, "width": 8.0}
+
+
+@pytest.mark.parametrize("path", sorted((Path(__file__).parents[1] / "studies").glob("*.yaml")), ids=lambda path: path.name)
+def test_the_studies_of_the_repository_are_read(path):
+    _, runs = read_study(path)
+    assert len({run.key for run in runs}) == len(runs) > 5
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ("bsae: {}", "Did you mean 'base'"),
+        ("base: {problem: volterra, bacth: 4}", "Did you mean 'batch'"),
+        ("base: {problem: voltera}", "Did you mean 'volterra'"),
+        ("base: {problem: volterra, method: standrad}", "Did you mean 'standard'"),
+        ("base: {problem: volterra, method: standard, tau: 0.9}", "belongs to delayed-target"),
+        ("base: {problem: volterra, out: x}", "unknown key of a run"),
+        ("base: {problem: poisson, set: {dimm: 3}}", "Did you mean 'dim'"),
+        ("base: {problem: own.py:problem}", "library's problems"),
+        ("base: {steps: 3}", "has no problem"),
+        ("grid: {width: 3}", "expected a list of values"),
+        ("base: {steps: 3, steps: 4}", "is there twice"),
+        ("base: [", "is not YAML"),
+        ("- 1", "expected names with their values"),
+    ],
+)
+def test_a_mistake_in_a_study_is_named_and_leaves_nothing(wrong, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("study.yaml").write_text(wrong)
+    assert main(["study", "study.yaml"]) == 2
+    assert message in capsys.readouterr().err
+    assert os.listdir() == ["study.yaml"]
+
+
+def test_status_says_how_far_a_study_is(folder, capsys, tmp_path):
+    assert main(["status", str(folder.path)]) == 0
+    out = capsys.readouterr().out
+    assert "2 finished, 1 failed" in out
+    assert "at least 2 points" in out
+    assert main(["status", str(tmp_path)]) == 2
+
+
+def test_a_study_is_held_by_one_process_at_a_time(folder):
+    with folder.locked(), pytest.raises(ValueError, match="in use by another process"):
+        conduct(folder, progress=False)

@@ -1,0 +1,125 @@
+"""A real scheduler and two real workers on loopback: one is killed in mid-run, and the table is that of this machine alone."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import xarray as xr
+
+from fredholm.cli import main
+from fredholm.study import StudyFolder
+from fredholm.study.cluster import ANSWER, connected
+from fredholm.study.local import in_processes
+
+pytest.importorskip("distributed", reason="dask.distributed, the extra `cluster`, is not installed")
+
+PATIENCE = 900.0  # seconds, for a machine that is busy with other things
+STUDY = """
+base: {problem: volterra, width: 4, depth: 1, steps: 3000, batch: 8, seeds: 2, n: 1, record-every: 500}
+runs:
+  standard: {method: standard}
+  delayed: {method: delayed-target}
+"""
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory):
+    """A folder with the study in it, and what this machine alone makes of it."""
+    folder = tmp_path_factory.mktemp("cluster")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        Path("study.yaml").write_text(STUDY)
+        assert main(["study", "study.yaml", "--out", "local"]) == 0
+        yield folder
+
+
+def dask(*arguments: str, cache: Path) -> subprocess.Popen:
+    environment = {**os.environ, "FREDHOLM_CACHE": str(cache), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    return subprocess.Popen([sys.executable, "-m", "dask", *arguments], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+
+def until(condition, seconds: float = PATIENCE):
+    end = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.02)
+    return found
+
+
+def under_way(scratch: Path, names: set[str]) -> set[str]:
+    """The runs that have a checkpoint in the middle of their training."""
+
+    def done(key: str) -> int:
+        try:
+            return json.loads((scratch / key / "run.json").read_text())["done"]
+        except (OSError, ValueError):
+            return 0
+
+    return {key for key in names if done(key) > 0}
+
+
+def same_results(first: StudyFolder, second: StudyFolder) -> None:
+    assert (first.path / "table.csv").read_bytes() == (second.path / "table.csv").read_bytes()
+    for run in first.runs:
+        histories = [xr.load_dataset(folder.place(run) / "history.nc", engine="h5netcdf") for folder in (first, second)]
+        xr.testing.assert_identical(*histories)
+
+
+def test_a_worker_that_is_killed_costs_nothing_but_time(here, tmp_path):
+    contact, cache = tmp_path / "scheduler.json", tmp_path / "cache"
+    flags = ("--scheduler-file", str(contact))
+    processes = [dask("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", *flags, cache=cache)]
+    try:
+        until(contact.exists)
+        for _ in range(2):
+            options = ("--nthreads", "1", "--no-nanny", "--no-dashboard", "--host", "127.0.0.1")
+            processes.append(dask("worker", *flags, *options, cache=cache))
+        address = until(lambda: json.loads(contact.read_text() or "{}")).get("address")
+        local = StudyFolder.open(here / "local")
+        command = ["study", str(here / "study.yaml"), "--out", str(here / "remote"), "--scheduler", address]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        client = subprocess.Popen(
+            [sys.executable, "-m", "fredholm", *command, "--cores", "2", "--checkpoint-every", "50"],
+            env=environment,
+            stderr=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        processes.append(client)
+        keys = {run.key for run in local.runs}
+        until(lambda: len(under_way(cache / "study", keys)) == 2 or client.poll() is not None)
+        assert client.poll() is None, client.communicate()
+        os.kill(processes[1].pid, signal.SIGKILL)
+        out, error = client.communicate(timeout=PATIENCE)
+        assert client.returncode == 0, out + error
+        same_results(local, StudyFolder.open(here / "remote"))
+        assert not list((cache / "study").glob("*/run.json"))
+    finally:
+        for process in processes:
+            process.kill()
+            process.communicate()
+
+
+def test_several_processes_give_the_same_table(here):
+    local = StudyFolder.open(here / "local")
+    again = StudyFolder.create(here / "processes", local.title, local.runs)
+    again.begin()
+    ends = list(in_processes(again.runs, again.pool, workers=2, cores=2))
+    assert sorted((run.name, reason) for run, reason in ends) == [("delayed", ""), ("standard", "")]
+    for run in again.runs:
+        histories = [xr.load_dataset(folder.place(run) / "history.nc", engine="h5netcdf") for folder in (local, again)]
+        xr.testing.assert_identical(*histories)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nowhere"])
+def test_a_scheduler_that_does_not_answer_is_said_within_ten_seconds(address):
+    begin = time.monotonic()
+    with pytest.raises(ValueError, match="--scheduler: nothing answers"), connected(address):
+        pass
+    assert time.monotonic() - begin < ANSWER + 2
