@@ -34,9 +34,9 @@ SMOOTH = Class(
 ONE_SAMPLE = Class(
     "one sample",
     "f holds u on to its place and only one random sample of the integral is to be had at each point",
-    DelayedTarget(tau=0.99, regularization=1.0),
+    DelayedTarget(),
     MonteCarlo(1),
-    Adam(1e-3, Cosine()),
+    Adam(3e-3, Cosine()),
 )
 SINGULAR = Class(
     "singular",
