@@ -61,7 +61,8 @@ class DelayedTarget(AbstractMethod):
     and squares r, so it keeps 1/(M N') of the excess variance of the standard loss; without a split nothing of it is left.
 
     λ is an inverse step in function space: the larger the integrals' change along the drift $u - \bar u$, the smaller the step must be.
-    `regularization=None` measures it, a Rayleigh quotient with running means of both at random nodes: in the weak form, and where f is given,
+    `regularization=None` measures it, a Rayleigh quotient with running means of both at random nodes; in the weak form, and where f is
+    given,
 
     $$\lambda = \frac{\mathbb{E}\,(\omega g[u] - \omega g[\bar u])^2}{\mathbb{E}\,(u - \bar u)^2}, \qquad
       \lambda = \frac{\mathbb{E}_x\,\big(\mathbb{E}_t\,(\omega g[u] - \omega g[\bar u])\big)^2}{\mathbb{E}\,(u - \bar u)^2}.$$
@@ -152,8 +153,8 @@ class DelayedTarget(AbstractMethod):
     def drift(
         self, u: Field, target: Field, equation: Equation, key: Key[Array, ""], points: int
     ) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        """What the step from the target to the network changes: the integrals, and what the regulariser penalises; the means of both squares
-        over so many x.
+        """What the step from the target to the network changes: the integrals, and what the regulariser penalises; the means of both
+        squares over so many x.
 
         In the weak form the network stands under the integral, at random nodes, and the change of the integrand counts with its noise: one
         node, squared. Where f is given the integral is only a label, whose noise does not move the network's own gradient: two independent
