@@ -105,7 +105,7 @@ def _with_quotient(symptom: Symptom, subject: Subject) -> Symptom:
         return symptom
     method = dataclasses.replace(subject.method, split=None)
     change, penalty = jax.jit(lambda key: method.drift(subject.u, subject.target, subject.equation, key, POINTS))(jax.random.key(12))
-    return symptom._replace(text=f"{symptom.text} Measured along the drift, λ should be {float(change / penalty):.3g}.")
+    return symptom._replace(text=f"{symptom.text} Measured along the drift, λ should be {max(float(change / penalty), 0.0):.3g}.")
 
 
 def _uniqueness(equation: Equation, form: Any) -> list[Symptom]:
