@@ -42,13 +42,17 @@ def refusal(equation, rules, x):
     return ""
 
 
-@pytest.mark.parametrize("problem", PROBLEMS)
+# The residual of these is that of poisson-2, and of delayed without or with a pull: what differs is around it, and is trained below.
+SAME_RESIDUAL = {"poisson-drawn", "poisson-boundary"}, {"delayed-detached", "delayed-hard"}
+
+
+@pytest.mark.parametrize("problem", [name for name in PROBLEMS if name not in SAME_RESIDUAL[0]])
 def test_every_method_and_rule_has_a_loss(problem, key):
     """At one x, where rules and methods meet: the batch around it is the same for all, and trained below."""
     equation = PROBLEMS[problem]
     u = Field(Linear(jnp.ones((equation.outputs, equation.inputs))), {}, equation.inputs, equation.outputs)
     x = equation.domain.sample(key)
-    for method, rule in itertools.product(METHODS, RULES):
+    for method, rule in itertools.product(METHODS.keys() - SAME_RESIDUAL[1], RULES):
         rules = [integral.rule or RULES[rule] for integral in equation.integrals]
         refused = refusal(equation, rules, x)
         if refused:  # A rule with end points on an unbounded domain, say.

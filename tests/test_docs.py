@@ -19,7 +19,7 @@ def quick(monkeypatch, tmp_path):
     solve = fr.solve
 
     def few_steps(*arguments, **keywords):
-        return solve(*arguments, **{**keywords, "steps": 20, "seeds": 2, "progress": False})
+        return solve(*arguments, **{**keywords, "steps": 3, "seeds": 2, "progress": False})
 
     monkeypatch.setattr(fr, "solve", few_steps)
     monkeypatch.chdir(tmp_path)

@@ -27,8 +27,8 @@ def weights(solution):
 @pytest.mark.parametrize("problem", [VOLTERRA, fr.problems.Poisson(charges=fr.Box((-1.0, -1.0), (1.0, 1.0)))])
 def test_vmapped_and_sharded_seeds_equal_a_loop_over_seeds(problem):
     together = fr.solve(problem, steps=5, seeds=4, **TINY)  # two devices, two seeds on each
-    for seed in range(4):
-        alone = fr.solve(problem, steps=5, seeds=[seed], **TINY)  # one device
+    for seed in (0, 3):  # one from each device
+        alone = fr.solve(problem, steps=5, seeds=[seed], **TINY)
         assert np.allclose(weights(together)[seed], weights(alone)[0], rtol=1e-4, atol=1e-6)
 
 
@@ -66,7 +66,7 @@ def test_the_way_a_run_is_cut_into_chunks_does_not_change_it():
     assert all(np.array_equal(states[0][name], states[1][name]) for name in states[0] if name.startswith("."))
 
 
-@pytest.mark.parametrize("method", [fr.DelayedTarget(), fr.DelayedTarget(tau=0.9, regularization=1.0), fr.DoubleSampling()])
+@pytest.mark.parametrize("method", [fr.DelayedTarget(), fr.DoubleSampling()])
 def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(method, tmp_path):
     keywords = {**TINY, "rule": fr.MonteCarlo(2), "seeds": 2, "record_every": 7}
     fr.solve(VOLTERRA, method, steps=17, out=tmp_path / "run", optimizer=fr.Adam(), **keywords)
@@ -82,15 +82,15 @@ def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(method, tmp_path)
 
 def test_averaging_does_not_change_the_training_and_is_the_answer(tmp_path):
     keywords = {**TINY, "rule": fr.MonteCarlo(2), "seeds": 2, "record_every": 10, "optimizer": fr.Adam()}
-    for method in (fr.DelayedTarget(), fr.Standard()):
-        raw = fr.solve(VOLTERRA, method, steps=30, average=0.0, **keywords)
-        made = fr.solve(VOLTERRA, method, steps=30, average=0.9, **keywords)
-        assert np.allclose(weights(raw), weights(made), rtol=1e-5, atol=1e-6)  # two programs: the compiler may fuse them differently
-        assert np.allclose(raw.history["error"], made.history["error_main"], rtol=1e-4)
-        assert np.allclose(raw.members(POINTS).mean(axis=0), made.main(POINTS), rtol=1e-4)
-        assert not np.allclose(made(POINTS), made.main(POINTS), rtol=1e-4)
-        assert "error_main" not in raw.history
-        assert np.allclose(made.history["error"][:, -1], made.evaluate()["relative_l2"], rtol=1e-5)
+    method = fr.DelayedTarget()
+    raw = fr.solve(VOLTERRA, method, steps=30, average=0.0, **keywords)
+    made = fr.solve(VOLTERRA, method, steps=30, average=0.9, **keywords)
+    assert np.allclose(weights(raw), weights(made), rtol=1e-5, atol=1e-6)  # two programs: the compiler may fuse them differently
+    assert np.allclose(raw.history["error"], made.history["error_main"], rtol=1e-4)
+    assert np.allclose(raw.members(POINTS).mean(axis=0), made.main(POINTS), rtol=1e-4)
+    assert not np.allclose(made(POINTS), made.main(POINTS), rtol=1e-4)
+    assert "error_main" not in raw.history
+    assert np.allclose(made.history["error"][:, -1], made.evaluate()["relative_l2"], rtol=1e-5)
     fr.solve(VOLTERRA, method, steps=17, average=0.9, out=tmp_path / "run", **keywords)
     resumed = fr.resume(tmp_path / "run", steps=30, progress=False)
     for other in (resumed, fr.load(tmp_path / "run")):

@@ -1,6 +1,6 @@
 """Short real trainings, one for each class of the paper and the ordinary equation: the bias is there, and a cure works.
 
-The bounds have a margin over the four seeds that were tried; two of them are trained here.
+The bounds have a margin over the six seeds that were tried (four for Smoluchowski); two of them are trained here.
 """
 
 import json
@@ -17,7 +17,7 @@ import pytest
 BOUNDS = {
     "volterra": (0.3, 0.03),  # relative L2
     "poisson": (2.5e-3, 2.0e-3),  # mse_linear_free; a constant scores 2.3e-2
-    "maxwell": (7.0e-3, 4.5e-3),  # mse_mean_free; a constant scores 2.0e-2
+    "maxwell": (7.0e-3, 3.5e-3),  # mse_mean_free; a constant scores 2.0e-2
     "smoluchowski": (0.25, 0.02),  # mse; a constant scores 0.2
 }
 

@@ -13,15 +13,16 @@ PUBLISHED = fr.DelayedTarget(tau=0.99, regularization=1.0)
 
 
 def volterra():
-    problem, keywords = fr.problems.Volterra(), {"steps": 2500, "seeds": SEEDS, "rule": fr.MonteCarlo(1)}
+    problem, keywords = fr.problems.Volterra(), {"steps": 1200, "seeds": SEEDS, "rule": fr.MonteCarlo(1)}
     return {
         "standard": fr.solve(problem, fr.Standard(), **keywords),
-        "cured": fr.solve(problem, PUBLISHED, **keywords),
+        "cured": fr.solve(problem, fr.DelayedTarget(), **keywords),
     }
 
 
 def poisson():
-    problem, keywords = fr.problems.Poisson(), {"steps": 2500, "seeds": SEEDS, "network": fr.MLP(32, 3)}
+    problem, optimizer = fr.problems.Poisson(), fr.Adam(4e-3, fr.Cosine())
+    keywords = {"steps": 1000, "seeds": SEEDS, "network": fr.MLP(32, 3), "optimizer": optimizer}
     return {
         "standard": fr.solve(problem, fr.Standard(), rule=fr.MonteCarlo(2), batch=200, **keywords),
         "cured": fr.solve(problem, fr.Standard(), rule=fr.Even(17, fr.Rotation()), batch=24, **keywords),
@@ -30,10 +31,10 @@ def poisson():
 
 def maxwell():
     problem, optimizer = fr.problems.Maxwell(), fr.Adam(1e-2, fr.Cosine())
-    keywords = {"steps": 2500, "seeds": SEEDS, "network": fr.MLP(32, 4, "tanh"), "optimizer": optimizer}
+    keywords = {"steps": 2500, "seeds": SEEDS, "network": fr.MLP(32, 4, "silu"), "optimizer": optimizer, "batch": 40}
     return {
-        "standard": fr.solve(problem, fr.Standard(), rule=fr.MonteCarlo(1), batch=60, **keywords),
-        "cured": fr.solve(problem, fr.Standard(), rule=fr.Even(5, fr.Rotation()), batch=60, **keywords),
+        "standard": fr.solve(problem, fr.Standard(), rule=fr.MonteCarlo(1), **keywords),
+        "cured": fr.solve(problem, fr.Standard(), rule=fr.Even(5, fr.Rotation()), **keywords),
     }
 
 
