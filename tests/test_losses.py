@@ -218,6 +218,15 @@ def test_the_adaptive_regulariser_is_the_rayleigh_quotient_along_the_drift(key):
         assert method.recorded(state).keys() == {"regularization_weight"}
 
 
+def test_where_f_is_given_only_the_mean_of_the_integrals_change_counts(key):
+    """Along a x² the change 6 t² Δa of ∫₀² 3 u dt has the mean 8 Δa and the mean square 115.2 Δa², and (u − ū)² the mean 3.2 Δa²."""
+    integral = fr.Integral(fr.Interval(0.0, 2.0), lambda u, x, t: 3 * u(t))
+    for f, expected in ((None, 115.2 / 3.2), (lambda u, x: u(x), 64 / 3.2)):
+        equation = fr.Equation(domain=fr.Interval(0.0, 2.0), f=f, integrals=integral)
+        change, penalty = fr.DelayedTarget().drift(quadratic(A, B), quadratic(A + 0.1, B), equation, key, 40_000)
+        assert float(change / penalty) == pytest.approx(expected, rel=0.05)
+
+
 def test_a_target_without_tau_is_a_mean_over_the_last_fiftieth_of_the_steps_so_far():
     method, u = fr.DelayedTarget(regularization=1.0), quadratic(1.0, 0.0)
     after = {step: float(method.update(u, quadratic(0.0, 0.0), jnp.asarray(step)).network.a) for step in (0, 450, 4950, 10**6)}

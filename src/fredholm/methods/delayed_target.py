@@ -37,7 +37,7 @@ class Observed(eqx.Module):
     """The target, and what the adaptive regulariser has measured of its drift."""
 
     target: Field
-    change: Float[Array, ""]  # a running mean of (ω g[u] − ω g[ū])², the change of the integrand along the drift
+    change: Float[Array, ""]  # a running mean of the squared change of the integrals along the drift
     penalty: Float[Array, ""]  # a running mean of what the regulariser penalises, (u − ū)²
 
 
@@ -61,9 +61,10 @@ class DelayedTarget(AbstractMethod):
     and squares r, so it keeps 1/(M N') of the excess variance of the standard loss; without a split nothing of it is left.
 
     λ is an inverse step in function space: the larger the integrals' change along the drift $u - \bar u$, the smaller the step must be.
-    `regularization=None` measures it, a Rayleigh quotient with running means of both at random nodes,
+    `regularization=None` measures it, a Rayleigh quotient of running means at random nodes: in the weak form, and where f is given,
 
-    $$\lambda = \mathbb{E}\,(\omega g[u] - \omega g[\bar u])^2 / \mathbb{E}\,(u - \bar u)^2.$$
+    $$\lambda = \frac{\mathbb{E}\,(\omega g[u] - \omega g[\bar u])^2}{\mathbb{E}\,(u - \bar u)^2}, \qquad
+      \lambda = \frac{\mathbb{E}_x\,\big(\mathbb{E}_t\,(\omega g[u] - \omega g[\bar u])\big)^2}{\mathbb{E}\,(u - \bar u)^2}.$$
 
     A condition on an integral has no f to hold on to and no second derivative to save: it is the product of two independent residuals,
     as in double sampling. Learned scalars inside an integral have no delayed copy; their gradient comes from nodes of its own.
@@ -133,7 +134,8 @@ class DelayedTarget(AbstractMethod):
         if not isinstance(state, Observed):
             return jnp.asarray(self.regularization, float)
         # Before the first drift both are 0, and so is what λ weighs.
-        return state.change / jnp.maximum(state.penalty, jnp.finfo(state.penalty.dtype).tiny)
+        # Products of independent nodes may have a negative mean where they are mostly noise.
+        return jnp.maximum(state.change, 0.0) / jnp.maximum(state.penalty, jnp.finfo(state.penalty.dtype).tiny)
 
     def recorded(self, state: Field | Observed) -> Info:
         return {"regularization_weight": self.weight(state)} if isinstance(state, Observed) else {}
@@ -150,17 +152,25 @@ class DelayedTarget(AbstractMethod):
     def drift(
         self, u: Field, target: Field, equation: Equation, key: Key[Array, ""], points: int
     ) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        """What the step from the target to the network changes: the integrand, at one random node of each integral, and what the
-        regulariser penalises; the means of both squares over so many x."""
+        """What the step from the target to the network changes, the integrals and what the regulariser penalises: the means of both squares
+        over so many x.
+
+        In the weak form the network stands under the integral, at random nodes, and the change of the integrand counts with its noise: one
+        node, squared. Where f is given the integral is only a label, whose noise does not move the network's own gradient: two independent
+        nodes, multiplied, are the square of what the integrals change in the mean.
+        """
 
         def at_one_point(key: Key[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
-            key_point, key_nodes = jax.random.split(key)
+            key_point, key_nodes, key_others = jax.random.split(key, 3)
             x = equation.domain.sample(key_point)
-            nodes = draw(equation, [MonteCarlo(1)] * len(equation.integrals), x, key_nodes)
-            pairs = zip(equation.integrals, nodes, strict=True)
-            changes = [weighted_integrand(one, u, x, n) - weighted_integrand(one, target, x, n) for one, n in pairs]
+            nodes, others = (draw(equation, [MonteCarlo(1)] * len(equation.integrals), x, k) for k in (key_nodes, key_others))
             main_part = estimate(equation, u, x, nodes) if self.has_main(equation) else jnp.zeros((1,))
             penalty = self._penalty(u, target, equation, x, nodes, equation.left(u, x), main_part)
+            if not equation.is_weak:
+                one, other = (estimate(equation, u, x, n) - estimate(equation, target, x, n) for n in (nodes, others))
+                return jnp.sum(one * other), penalty
+            pairs = zip(equation.integrals, nodes, strict=True)
+            changes = [weighted_integrand(one, u, x, n) - weighted_integrand(one, target, x, n) for one, n in pairs]
             return sum((jnp.sum(change**2) for change in changes), jnp.zeros(())), penalty
 
         change, penalty = jax.vmap(at_one_point)(jax.random.split(key, points))
