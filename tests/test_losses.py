@@ -209,6 +209,8 @@ def test_the_adaptive_regulariser_is_the_rayleigh_quotient_along_the_drift(key):
         method, u = fr.DelayedTarget(), quadratic(A, B)
         state = method.init(u)
         assert float(method.weight(state)) == 0.0, "nothing is known before the first drift"
+        rounding = eqx.tree_at(lambda s: s.change, state, jnp.asarray(1e-14))
+        assert float(method.weight(rounding)) == 0.0, "what changes without a drift is rounding"
         state = eqx.tree_at(lambda s: s.target, state, quadratic(A, 0.1))
         for step in range(3):
             state = method.observe(u, state, equation, jnp.asarray(step), jax.random.fold_in(key, step))

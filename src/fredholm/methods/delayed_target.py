@@ -133,9 +133,10 @@ class DelayedTarget(AbstractMethod):
         """λ."""
         if not isinstance(state, Observed):
             return jnp.asarray(self.regularization, float)
-        # Before the first drift both are 0, and so is what λ weighs.
+        # Before the first drift there is nothing to weigh, and what seems to change is rounding: divided by 0 it would ruin the first step.
         # Products of independent nodes may have a negative mean where they are mostly noise.
-        return jnp.maximum(state.change, 0.0) / jnp.maximum(state.penalty, jnp.finfo(state.penalty.dtype).tiny)
+        drifted = state.penalty > 0
+        return jnp.where(drifted, jnp.maximum(state.change, 0.0) / jnp.where(drifted, state.penalty, 1.0), 0.0)
 
     def recorded(self, state: Field | Observed) -> Info:
         return {"regularization_weight": self.weight(state)} if isinstance(state, Observed) else {}
