@@ -21,7 +21,7 @@ class _Strict(Loader):
     """Refuses a key that is given twice, of which YAML would silently keep the last."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]  # type: ignore[no-untyped-call]
+        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
         twice = [key for index, key in enumerate(keys) if key in keys[:index]]
         if twice:
             raise yaml.YAMLError(f"the key {twice[0]!r} is there twice{node.start_mark}")

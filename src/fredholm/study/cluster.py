@@ -4,7 +4,7 @@ import contextlib
 import logging
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -58,7 +58,7 @@ def _check_versions(client: Any) -> None:
 
 def on_cluster(
     client: Any, runs: Sequence[Run], pool: Path, cores: int | None, checkpoint_every: int | None = None
-) -> Iterator[tuple[Run, str]]:
+) -> Generator[tuple[Run, str], None, None]:
     """Runs as tasks, and their ends as they come. If this client dies, what has come is in the pool, and the rest is asked for again."""
     from distributed import as_completed
 

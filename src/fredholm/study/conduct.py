@@ -2,7 +2,7 @@
 
 import contextlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Generator
 
 from fredholm.checks import positive_integer
 from fredholm.study.cluster import connected, on_cluster
@@ -43,14 +43,14 @@ def conduct(
         folder.begin()
         stack.enter_context(folder.locked())
         total: Total = stack.enter_context(total_progress(estimates(missing), shown=progress and bool(missing)))
-        ends: Iterator[End]
+        ends: Generator[End, None, None]
         if client is not None:
             ends = on_cluster(client, missing, folder.pool, cores, checkpoint_every)
         elif workers is not None:
             ends = in_processes(missing, folder.pool, workers, cores, checkpoint_every)
         else:
             ends = in_order(missing, folder.pool, total, checkpoint_every)
-        with contextlib.closing(ends):  # type: ignore[type-var]  # they are generators
+        with contextlib.closing(ends):
             for run, reason in ends:
                 if reason:
                     folder.write_failure(run, reason)

@@ -3,7 +3,7 @@
 import contextlib
 import multiprocessing
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
@@ -19,7 +19,7 @@ ATTEMPTS = 3  # a run whose process is killed this often has failed
 End = tuple[Run, str]  # a run that has ended, and why it failed
 
 
-def in_order(runs: Sequence[Run], pool: Path, total: Total, checkpoint_every: int | None = None) -> Iterator[End]:
+def in_order(runs: Sequence[Run], pool: Path, total: Total, checkpoint_every: int | None = None) -> Generator[End, None, None]:
     """One run after the other in this process. Ctrl-C saves the one under way."""
     for run in runs:
         try:
@@ -29,7 +29,9 @@ def in_order(runs: Sequence[Run], pool: Path, total: Total, checkpoint_every: in
             yield run, describe_failure(error)
 
 
-def in_processes(runs: Sequence[Run], pool: Path, workers: int, cores: int | None, checkpoint_every: int | None = None) -> Iterator[End]:
+def in_processes(
+    runs: Sequence[Run], pool: Path, workers: int, cores: int | None, checkpoint_every: int | None = None
+) -> Generator[End, None, None]:
     """`workers` processes, started afresh and not forked. One that is killed is replaced, and its run goes on from its checkpoint."""
     cores = cores or max(1, (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1) // workers)
     waiting, attempts = list(runs), dict.fromkeys((run.key for run in runs), 0)
