@@ -17,7 +17,7 @@ from fredholm.reproduce.families import (
     mark,
     standard,
 )
-from fredholm.reproduce.panels import Bars, Curves, Figure, Lines, Panel
+from fredholm.reproduce.panels import Bars, Curves, Figure, Lines, Panel, Row
 from fredholm.reproduce.published import bars, published
 from fredholm.study import Run
 
@@ -40,7 +40,7 @@ class _Networks:
         self.activations = {n: both(mark("activation", f, activation), MLP(width, depth, f)) for n, f in ACTIVATIONS.items()}
 
 
-def _architecture(scale: Scale, figure: int, family: Family) -> tuple[list[Panel], list[Claim]]:
+def _architecture(scale: Scale, figure: int, family: Family) -> Row:
     kind, name, runs = family.kind, NAMES[family.kind], _Networks(scale, family)
 
     def lines(found: Mapping[int, tuple[Run, Run]]) -> dict[str, dict[float, Run]]:
@@ -74,14 +74,13 @@ def _architecture(scale: Scale, figure: int, family: Family) -> tuple[list[Panel
 
 def figure_10(scale: Scale) -> Figure:
     """Architecture, Poisson."""
-    panels, claims = _architecture(scale, 10, POISSON)
-    return Figure(10, "Architecture on the 2D Poisson problem", [panels], claims)
+    return Figure.of_rows(10, "Architecture on the 2D Poisson problem", [_architecture(scale, 10, POISSON)])
 
 
 def figure_11(scale: Scale) -> Figure:
     """Architecture, the other problems."""
-    made = [_architecture(scale, 11, family) for family in (MAXWELL, SMOLUCHOWSKI)]
-    return Figure(11, "Architecture on Maxwell and Smoluchowski", [row for row, _ in made], [claim for _, own in made for claim in own])
+    rows = [_architecture(scale, 11, family) for family in (MAXWELL, SMOLUCHOWSKI)]
+    return Figure.of_rows(11, "Architecture on Maxwell and Smoluchowski", rows)
 
 
 def _curves_by_architecture(scale: Scale, figure: int, family: Family) -> list[Panel]:

@@ -16,14 +16,14 @@ from fredholm.reproduce.families import (
     mark,
     standard,
 )
-from fredholm.reproduce.panels import Bars, Figure, Panel
+from fredholm.reproduce.panels import Bars, Figure, Panel, Row
 from fredholm.reproduce.published import bars
 from fredholm.study import Run
 
 Make = Callable[..., Run]
 
 
-def _volumes(scale: Scale, family: Family, noun: str) -> tuple[list[Panel], list[Claim]]:
+def _volumes(scale: Scale, family: Family, noun: str) -> Row:
     """A row of Figure 14: the laws of radius and centre, for both methods."""
     planar, kind, name = family is POISSON, family.kind, NAMES[family.kind]
     dim, power = (2, 2.0) if planar else (3, 3.0)
@@ -70,8 +70,8 @@ def _volumes(scale: Scale, family: Family, noun: str) -> tuple[list[Panel], list
 
 def figure_14(scale: Scale) -> Figure:
     """The laws of the volumes."""
-    made = [_volumes(scale, POISSON, "ball"), _volumes(scale, MAXWELL, "disc")]
-    return Figure(14, "The laws of the integration volumes", [row for row, _ in made], [claim for _, own in made for claim in own])
+    rows = [_volumes(scale, POISSON, "ball"), _volumes(scale, MAXWELL, "disc")]
+    return Figure.of_rows(14, "The laws of the integration volumes", rows)
 
 
 def figure_15(scale: Scale) -> Figure:

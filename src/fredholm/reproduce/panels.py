@@ -64,6 +64,9 @@ class Nodes(NamedTuple):
 Panel = Map | Curves | Bars | Lines | Radial | Nodes
 
 
+Row = tuple[Sequence[Panel], Sequence[Claim]]  # the panels of one problem, and what is claimed of them
+
+
 class Figure(NamedTuple):
     """A figure of the paper at one scale."""
 
@@ -73,6 +76,11 @@ class Figure(NamedTuple):
     claims: Sequence[Claim] = ()
     more: Sequence[Run] = ()  # runs that only claims need
     note: str = ""  # what differs from the paper's picture
+
+    @classmethod
+    def of_rows(cls, number: int, title: str, rows: Sequence[Row]) -> "Figure":
+        """One row of panels for each problem, and the claims of all."""
+        return cls(number, title, [panels for panels, _ in rows], [claim for _, claims in rows for claim in claims])
 
     @property
     def runs(self) -> list[Run]:

@@ -19,14 +19,14 @@ from fredholm.reproduce.families import (
     more_samples,
     standard,
 )
-from fredholm.reproduce.panels import Bars, Curves, Figure, Lines, Panel
+from fredholm.reproduce.panels import Bars, Curves, Figure, Lines, Panel, Row
 from fredholm.reproduce.published import bars, published
 
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 400)
 LEARNING_RATES = {1e-4: "1e-4", 2e-4: "2e-4", 5e-4: "5e-4", 1e-3: "1e-3", 2e-3: "2e-3", 5e-3: "5e-3"}
 
 
-def _sampling(scale: Scale, figure: int, family: Family) -> tuple[list[Panel], list[Claim]]:
+def _sampling(scale: Scale, figure: int, family: Family) -> Row:
     """A row of Figures 8 and 9: deterministic against i.i.d., the batch, and the standard curves by batch."""
     kind, name = family.kind, NAMES[family.kind]
     plain = {float(batch): standard(scale, family, 1, mark("batch", batch, 400), batch=batch) for batch in BATCHES}
@@ -58,14 +58,13 @@ def _sampling(scale: Scale, figure: int, family: Family) -> tuple[list[Panel], l
 
 def figure_8(scale: Scale) -> Figure:
     """Sampling, Poisson."""
-    panels, claims = _sampling(scale, 8, POISSON)
-    return Figure(8, "Sampling on the 2D Poisson problem", [panels], claims)
+    return Figure.of_rows(8, "Sampling on the 2D Poisson problem", [_sampling(scale, 8, POISSON)])
 
 
 def figure_9(scale: Scale) -> Figure:
     """Sampling, the other problems."""
-    made = [_sampling(scale, 9, family) for family in (MAXWELL, SMOLUCHOWSKI)]
-    return Figure(9, "Sampling on Maxwell and Smoluchowski", [row for row, _ in made], [claim for _, own in made for claim in own])
+    rows = [_sampling(scale, 9, family) for family in (MAXWELL, SMOLUCHOWSKI)]
+    return Figure.of_rows(9, "Sampling on Maxwell and Smoluchowski", rows)
 
 
 def figure_18(scale: Scale) -> Figure:

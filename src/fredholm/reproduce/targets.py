@@ -12,7 +12,7 @@ from fredholm.reproduce.families import (
     delayed,
     mark,
 )
-from fredholm.reproduce.panels import Bars, Curves, Figure, Panel
+from fredholm.reproduce.panels import Bars, Curves, Figure, Panel, Row
 from fredholm.reproduce.published import bars, published
 from fredholm.study import Run
 
@@ -22,7 +22,7 @@ LAMBDAS = {POISSON.kind: (0.1, 1.0, 10.0), MAXWELL.kind: (16.0, 32.0, 64.0, 128.
 SPLITS = (10.0, 100.0, 1000.0, 10_000.0)
 
 
-def _targets(scale: Scale, figure: int, family: Family) -> tuple[list[Panel], list[Claim]]:
+def _targets(scale: Scale, figure: int, family: Family) -> Row:
     """A row of Figures 16 and 17: τ, λ and M."""
     base, kind, name = family.delayed, family.kind, NAMES[family.kind]
 
@@ -50,14 +50,12 @@ def _targets(scale: Scale, figure: int, family: Family) -> tuple[list[Panel], li
 
 def figure_16(scale: Scale) -> Figure:
     """The parameters of delayed targets."""
-    made = [_targets(scale, 16, family) for family in (POISSON, MAXWELL)]
-    return Figure(16, "τ, λ and M on Poisson and Maxwell", [row for row, _ in made], [claim for _, own in made for claim in own])
+    return Figure.of_rows(16, "τ, λ and M on Poisson and Maxwell", [_targets(scale, 16, family) for family in (POISSON, MAXWELL)])
 
 
 def figure_17(scale: Scale) -> Figure:
     """The parameters of delayed targets, Smoluchowski."""
-    panels, claims = _targets(scale, 17, SMOLUCHOWSKI)
-    return Figure(17, "τ and λ on Smoluchowski", [panels], claims)
+    return Figure.of_rows(17, "τ and λ on Smoluchowski", [_targets(scale, 17, SMOLUCHOWSKI)])
 
 
 def figure_19(scale: Scale) -> Figure:
