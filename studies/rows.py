@@ -6,6 +6,13 @@ from typing import Any
 import fredholm as fr
 
 
+def radial(dim: int) -> fr.Equation:
+    """Poisson's problem with one charge, scored by Algorithm 2 on a grid of 100 radii by 100 directions."""
+    usual = fr.problems.Poisson(dim=dim).evaluation
+    assert isinstance(usual, fr.problems.RadialGrid)
+    return fr.problems.Poisson(dim=dim, evaluation=fr.problems.RadialGrid(at=usual.at, radii=100, directions=100))
+
+
 def print_table(title: str, problem: fr.Equation, rows: Mapping[str, Mapping[str, Any]], **keywords: Any) -> None:
     """Trains every row and prints it in Markdown: mean and 95 % interval over the seeds of the problem's own metric.
 

@@ -5,7 +5,7 @@
 
 import sys
 
-from rows import print_table
+from rows import print_table, radial
 
 import fredholm as fr
 
@@ -31,8 +31,7 @@ def plane() -> None:
 
 def ten() -> None:
     """About 1000 evaluations a step; nine angles, so that two nodes per axis are 512 nodes."""
-    usual, rotated = fr.problems.Poisson(dim=10).evaluation, fr.Rotation()
-    problem = fr.problems.Poisson(dim=10, evaluation=fr.problems.RadialGrid(at=usual.at, radii=100, directions=100))
+    rotated = fr.Rotation()
     rows = {
         "i.i.d., N = 1 (2 points)": {"method": fr.Standard(), "rule": fr.MonteCarlo(2), "batch": 500},
         "i.i.d., N = 100 (101 points)": {"method": fr.Standard(), "rule": fr.MonteCarlo(101), "batch": 10},
@@ -46,7 +45,7 @@ def ten() -> None:
         "delayed target, i.i.d. N = N' = 5": {"method": delayed(250.0), "rule": fr.MonteCarlo(5), "batch": 100},
         "delayed target, QMC N = N' = 5": {"method": delayed(250.0), "rule": fr.QuasiMonteCarlo(5, randomize=fr.Shift()), "batch": 100},
     }
-    print_table("Poisson, d = 10", problem, rows, steps=8000, seeds=2, optimizer=fr.Adam(3e-3, fr.Cosine()))
+    print_table("Poisson, d = 10", radial(10), rows, steps=8000, seeds=2, optimizer=fr.Adam(3e-3, fr.Cosine()))
 
 
 def delayed(split: float) -> fr.DelayedTarget:
