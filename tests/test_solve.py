@@ -117,19 +117,19 @@ def test_the_average_is_the_weighted_mean_of_the_parameters_after_each_step():
     training, parameters = Training(setup), []
     for step in range(1, 6):
         training.advance(step)
-        parameters.append(np.asarray(training.states.u.network.layers[0].weight))
+        parameters.append(np.asarray(training.states.u.network.layers[0][0]))
     shares = [1.0, 50 / 51, 50 / 52, 0.95, 0.95]  # the first network has no weight; a fiftieth of the steps, then 1 - a
     expected = np.zeros(())
     for share, value in zip(shares, parameters, strict=True):
         expected = expected + share * (value - expected)
-    assert np.allclose(training.states.average.network.layers[0].weight, expected, rtol=1e-5)
+    assert np.allclose(training.states.average.network.layers[0][0], expected, rtol=1e-5)
 
 
 def test_matched_seeds_share_their_first_networks():
     first = {}
     for name, method in {"standard": fr.Standard(), "double": fr.DoubleSampling(), "delayed": fr.DelayedTarget()}.items():
         training = Training(prepare(POISSON, method, rule=fr.MonteCarlo(2), steps=1, seeds=[4, 9], network=TINY["network"], batch=8))
-        first[name] = np.asarray(training.states.u.network.layers[0].weight)
+        first[name] = np.asarray(training.states.u.network.layers[0][0])
     assert np.array_equal(first["standard"], first["double"])
     assert np.array_equal(first["standard"], first["delayed"])
     assert not np.array_equal(first["standard"][0], first["standard"][1])

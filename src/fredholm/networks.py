@@ -1,7 +1,9 @@
 """The unknown function: a recipe for a network, and the network with its learned scalars as `u`."""
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any
 
 import equinox as eqx
@@ -10,9 +12,29 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from fredholm.checks import nearest, positive_integer
+from fredholm.linear import rows_times
+
+
+@jax.custom_jvp
+def silu(z: Array) -> Array:
+    r"""$z\,s(z)$ with $s = \frac12 + \frac12\tanh\frac z2$, as `jax.nn.silu`, and its derivative $s + z s (1 - s)$ in closed form: a
+    training of Poisson's equation, which differentiates it twice, takes a third less time than with the one that JAX derives."""
+    return z * _logistic(z)
+
+
+@silu.defjvp
+def _(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
+    (z,), (dz,) = primals, tangents
+    s = _logistic(z)
+    return z * s, dz * (s * (1 + z * (1 - s)))
+
+
+def _logistic(z: Array) -> Array:
+    return 0.5 + 0.5 * jnp.tanh(0.5 * z)
+
 
 ACTIVATIONS: Mapping[str, Callable[[Array], Array]] = {
-    "silu": jax.nn.silu,
+    "silu": silu,
     "tanh": jnp.tanh,
     "relu": jax.nn.relu,
     "gelu": jax.nn.gelu,
@@ -40,8 +62,38 @@ class MLP(AbstractNetwork):
         if self.activation not in ACTIVATIONS:
             raise nearest("activation", self.activation, ACTIVATIONS)
 
-    def build(self, inputs: int, outputs: int, key: Key[Array, ""]) -> eqx.nn.MLP:
-        return eqx.nn.MLP(inputs, outputs, self.width, self.depth, ACTIVATIONS[self.activation], key=key)
+    def build(self, inputs: int, outputs: int, key: Key[Array, ""]) -> "Perceptron":
+        sizes = list(pairwise((inputs, *[self.width] * self.depth, outputs)))
+        # One draw for all layers: a draw for each takes ten times as long to compile.
+        numbers = jax.random.uniform(key, (sum((rows + 1) * columns for rows, columns in sizes),), minval=-1.0, maxval=1.0)
+        layers, used = [], 0
+        for rows, columns in sizes:
+            layer = numbers[used : used + (rows + 1) * columns].reshape(rows + 1, columns) / math.sqrt(rows)
+            layers.append((layer[:-1], layer[-1]))
+            used += layer.size
+        return Perceptron(tuple(layers), self.activation)
+
+
+class Perceptron(eqx.Module):
+    r"""$x \mapsto \sigma(x W_1 + b_1) \cdots W_k + b_k$. The point is on the left of the weights: for many points, as rows of a matrix,
+    that is one product of matrices, where $W x$ would transpose them before and after each layer."""
+
+    layers: tuple[tuple[Float[Array, "_ _"], Float[Array, "_"]], ...]  # weights (in, out) and biases (out,)
+    activation: str = eqx.field(static=True)
+
+    def __call__(self, x: Float[Array, "d"]) -> Float[Array, "m"]:
+        for hidden in self.hidden(x):
+            x = hidden
+        weights, biases = self.layers[-1]
+        return rows_times(x, weights) + biases
+
+    def hidden(self, x: Float[Array, "d"]) -> list[Float[Array, "w"]]:
+        """The outputs of every hidden layer."""
+        outputs = []
+        for weights, biases in self.layers[:-1]:
+            x = ACTIVATIONS[self.activation](rows_times(x, weights) + biases)
+            outputs.append(x)
+        return outputs
 
 
 class Given(AbstractNetwork):

@@ -20,7 +20,7 @@ from fredholm.inspection.symptoms import Diagnosis, Symptom, seen_in
 from fredholm.inspection.uniqueness import undetermined
 from fredholm.methods import AbstractMethod, DelayedTarget
 from fredholm.methods.base import Info, draw, estimate, product
-from fredholm.networks import MLP, AbstractNetwork, Constrained, Field
+from fredholm.networks import MLP, AbstractNetwork, Constrained, Field, Perceptron
 from fredholm.optimizers import Adam, Cosine
 from fredholm.residual import AbstractResidual
 from fredholm.rules import AbstractRule, QuasiMonteCarlo
@@ -123,11 +123,10 @@ def _uniqueness(equation: Equation, form: Any) -> list[Symptom]:
 def _dead_units(subject: Subject) -> list[Symptom]:
     """The hidden units of a perceptron that are the same at every point where the network is looked at."""
     network, evaluation = subject.u.network, subject.equation.evaluation
-    if not isinstance(network, eqx.nn.MLP) or evaluation is None:
+    if not isinstance(network, Perceptron) or evaluation is None:
         return []
-    values, dead, total = evaluation.points(POINTS), 0, 0
-    for layer in network.layers[:-1]:
-        values = jax.vmap(lambda x, layer=layer: network.activation(layer(x)))(values)
+    dead = total = 0
+    for values in jax.vmap(network.hidden)(evaluation.points(POINTS)):
         spread = np.ptp(np.asarray(values), axis=0)
         dead, total = dead + int((spread <= 1e-6 * max(float(np.abs(values).max()), 1e-30)).sum()), total + values.shape[1]
     if dead < DEAD * total:
