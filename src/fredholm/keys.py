@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Key
 
 
@@ -19,9 +20,15 @@ class Keys(eqx.Module):
     @classmethod
     def of(cls, seed: int) -> "Keys":
         """The keys of a seed; the same seed gives every method the same network, volumes and points."""
-        return cls(*jax.random.split(jax.random.key(seed), 4))
+        return cls.split(seed_keys([seed])[0])
+
+    @classmethod
+    def split(cls, key: Key[Array, ""]) -> "Keys":
+        """The keys that come from that of a seed."""
+        return cls(*jax.random.split(key, 4))
 
 
-def stack_keys(seeds: Sequence[int]) -> Keys:
-    """The keys of all seeds, stacked."""
-    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *[Keys.of(seed) for seed in seeds])
+def seed_keys(seeds: Sequence[int]) -> Key[Array, "s"]:
+    """`jax.random.key` of every seed."""
+    words = np.array([divmod(seed, 2**32) for seed in seeds], np.uint32)
+    return jax.random.wrap_key_data(jnp.asarray(words))

@@ -24,6 +24,7 @@ from fredholm.rules import AbstractRule
 from fredholm.solution import Solution
 from fredholm.status import Interrupted, ProblemWarning, SolveError, Status
 from fredholm.storage import FORMAT, RunFolder, environment
+from fredholm.training.devices import gather
 from fredholm.training.loop import Training, describe_failures, run
 from fredholm.training.setup import GENERAL_NETWORK, Setup, first_seed, prepare, time_budget
 from fredholm.training.stopping import AbstractStop
@@ -224,7 +225,7 @@ def _train(
         ended = run(training, seconds=budget, **host, watch=_warnings(training.setup))
         save(ended)
     settings = _stamped(settings, training, ended)
-    states = training.states
+    states = gather(training.states)
     target = training.setup.method.target(states.u, states.method)
     status = training.status(ended)
     answer = states.u if states.average is None else states.average

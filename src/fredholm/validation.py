@@ -7,8 +7,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Key
 
 from fredholm.conditions import IntegralCondition
+from fredholm.domains import AbstractDomain
 from fredholm.equation import Equation
 from fredholm.methods.base import draw, residuals, weighted_integrand
 from fredholm.networks import AbstractNetwork, Field
@@ -21,37 +23,47 @@ POINTS = "x and t are points of shape (d,), also for d = 1: a number is x[0], no
 
 def check_equation(equation: Equation, rules: Sequence[AbstractRule], network: AbstractNetwork) -> None:
     """Raises `ValueError` for wrong shapes, reversed limits at some x, NaN, or code that cannot be traced, conditions included."""
-    u = fresh_field(equation, network)
-    traced("network", lambda: jax.eval_shape(u, jax.ShapeDtypeStruct((equation.inputs,), float)))
-    for number, (residual, own) in enumerate(residuals(equation, rules)):
-        where = f"condition {number}, " if number else ""
-        stacked = sample_points(residual, TRIES)
-        points = [pick(stacked, index) for index in range(TRIES)]
+    u = traced("network", lambda: eqx.filter_eval_shape(_fresh, equation, network, jax.random.key(0)))
+    traced("network", lambda: eqx.filter_eval_shape(u, jax.ShapeDtypeStruct((equation.inputs,), float)))
+    parts = [("", equation), *((f"condition {number}, ", one) for number, one in enumerate(equation.conditions, start=1))]
+    stacked = _points_of([residual.law for _, residual in parts], TRIES, seed=0)
+    for (where, residual), (_, own), some in zip(parts, residuals(equation, rules), stacked, strict=True):
+        points = [pick(some, index) for index in range(TRIES)]
         _check_limits(where, residual, own, points)
         _check_shapes(where, _shapes(where, residual, u, points[0], own))
-        _check_finite(where, residual, u, stacked, own)
+    finite = _are_finite(equation, rules, network, stacked)
+    for (where, residual), flags, some in zip(parts, finite, stacked, strict=True):
+        _check_finite(where, residual, flags, some)
     if equation.exact is not None and equation.evaluation is not None:
-        places = equation.evaluation.points(2)
-        truth = traced("exact", lambda: jax.eval_shape(equation.truth, places))
+        evaluation = equation.evaluation
+        truth = traced("exact", lambda: eqx.filter_eval_shape(lambda: equation.truth(evaluation.points(2))))
         if truth.shape[1] != equation.outputs:
             raise ValueError(f"exact: it returned {truth.shape[1]} value(s); expected {equation.outputs}, as Equation(outputs=...) says.")
 
 
 def fresh_field(equation: Equation, network: AbstractNetwork, seed: int = 0) -> Field:
     """u before any training."""
+    return traced("network", lambda: eqx.filter_jit(lambda key: _fresh(equation, network, key))(jax.random.key(seed)))
+
+
+def _fresh(equation: Equation, network: AbstractNetwork, key: Key[Array, ""]) -> Field:
     unknowns = {name: jnp.asarray(value, float) for name, value in equation.unknowns.items()}
-    built = traced("network", lambda: eqx.filter_jit(network.build)(equation.inputs, equation.outputs, jax.random.key(seed)))
-    return Field(built, unknowns, equation.inputs, equation.outputs)
+    return Field(network.build(equation.inputs, equation.outputs, key), unknowns, equation.inputs, equation.outputs)
 
 
 def sample_points(residual: AbstractResidual, n: int, seed: int = 0) -> Any:
     """n points x, stacked."""
-    return jax.jit(lambda key: jax.vmap(residual.law.sample)(jax.random.split(key, n)))(jax.random.key(seed))
+    return _points_of([residual.law], n, seed)[0]
+
+
+def _points_of(laws: Sequence[AbstractDomain], n: int, seed: int) -> list[Any]:
+    """n points of each law."""
+    return jax.jit(lambda key: [jax.vmap(law.sample)(jax.random.split(key, n)) for law in laws])(jax.random.key(seed))
 
 
 def pick(stacked: Any, index: int) -> Any:
-    """One of the stacked points."""
-    return jax.tree.map(lambda leaf: leaf[index], stacked)
+    """One of the stacked points; by way of numpy, since on the device every index would be a program of its own."""
+    return jax.tree.map(lambda leaf: jnp.asarray(np.asarray(leaf)[index]), stacked)
 
 
 def _check_limits(where: str, residual: AbstractResidual, rules: Sequence[AbstractRule], points: Sequence[Any]) -> None:
@@ -73,19 +85,19 @@ def _shapes(where: str, residual: AbstractResidual, u: Field, x: Any, rules: Seq
         name = "y" if residual.f is None else "f"
     else:
         name = "value" if isinstance(residual, IntegralCondition) else "of"
-    shapes = {f"{where}{name}": _size(f"{where}{name} at one x", lambda x: residual.left(u, x), x)}
+    shapes = {f"{where}{name}": _size(f"{where}{name} at one x", residual.left, u, x)}
     for number, (integral, rule) in enumerate(zip(residual.integrals, rules, strict=True)):
 
-        def value(x: Any, integral: Any = integral, rule: AbstractRule = rule) -> Any:
+        def value(u: Field, x: Any, integral: Any = integral, rule: AbstractRule = rule) -> Any:
             nodes = rule.nodes(integral.measure(x), jax.random.key(0))
-            return integral.integrand(u, x, pick(nodes.points, 0))
+            return integral.integrand(u, x, jax.tree.map(lambda leaf: leaf[0], nodes.points))
 
-        shapes[f"{where}g of integral {number + 1}"] = _size(f"{where}g of integral {number + 1}", value, x)
+        shapes[f"{where}g of integral {number + 1}"] = _size(f"{where}g of integral {number + 1}", value, u, x)
     return shapes
 
 
-def _size(name: str, compute: Callable[[Any], Any], x: Any) -> int:
-    return traced(name, lambda: jax.eval_shape(compute, x)).shape[0]
+def _size(name: str, compute: Callable[[Field, Any], Any], u: Field, x: Any) -> int:
+    return traced(name, lambda: eqx.filter_eval_shape(compute, u, x)).shape[0]
 
 
 def _check_shapes(where: str, shapes: dict[str, int]) -> None:
@@ -99,16 +111,26 @@ def _check_shapes(where: str, shapes: dict[str, int]) -> None:
             )
 
 
-def _check_finite(where: str, residual: AbstractResidual, u: Field, stacked: Any, rules: Sequence[AbstractRule]) -> None:
-    """f, y and g at concrete points with a fresh network."""
+def _are_finite(equation: Equation, rules: Sequence[AbstractRule], network: AbstractNetwork, stacked: list[Any]) -> list[list[Any]]:
+    """Whether f − y and every g of each residual are finite at points x, with a fresh network."""
 
-    def are_finite(x: Any) -> list[Any]:
+    def at_one_point(u: Field, residual: AbstractResidual, own: Sequence[AbstractRule], x: Any) -> list[Any]:
         finite = [jnp.all(jnp.isfinite(residual.left(u, x)))]
-        for integral, nodes in zip(residual.integrals, draw(residual, rules, x, jax.random.key(0)), strict=True):
+        for integral, nodes in zip(residual.integrals, draw(residual, own, x, jax.random.key(0)), strict=True):
             finite.append(jnp.all(jnp.isfinite(weighted_integrand(integral, u, x, nodes))))
         return finite
 
-    for number, finite in enumerate(jax.jit(jax.vmap(are_finite))(stacked)):
+    def at_all_points(key: Key[Array, ""], stacked: list[Any]) -> list[list[Any]]:
+        u = _fresh(equation, network, key)
+        parts = zip(residuals(equation, rules), stacked, strict=True)
+        return [jax.vmap(lambda x, one=one, own=own: at_one_point(u, one, own, x))(some) for (one, own), some in parts]
+
+    return jax.jit(at_all_points)(jax.random.key(0), stacked)
+
+
+def _check_finite(where: str, residual: AbstractResidual, flags: list[Any], stacked: Any) -> None:
+    """Names the first x where f, y or g is not finite."""
+    for number, finite in enumerate(flags):
         for index in np.flatnonzero(~np.asarray(finite)):
             left = "f or y" if isinstance(residual, Equation) else "its value"
             what = left if number == 0 else f"g of integral {number}"

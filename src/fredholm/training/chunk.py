@@ -6,6 +6,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jax.sharding import Mesh
 from jaxtyping import Array, Bool, Float, Int, Key
@@ -113,21 +114,22 @@ def _keep_good(before: TrainState, after: TrainState, stop: Int[Array, ""]) -> T
     return eqx.tree_at(lambda s: (s.alive, s.failed_at, s.failed_loss), kept, (good, failed_at, failed_loss))
 
 
-def zero_sums(program: Program, states: TrainState, equation: Equation, keys: Keys) -> dict[str, Array]:
+def zero_sums(program: Program, states: TrainState, equation: Equation, keys: Keys) -> dict[str, np.ndarray]:
     """A zero for each part of the loss and each seed."""
     axes = (eqx.if_array(0), eqx.if_array(0) if equation.is_drawn else None, eqx.if_array(0), None)
     parts = eqx.filter_eval_shape(eqx.filter_vmap(program.step, in_axes=axes), states, equation, keys, jnp.asarray(0))[1]
-    return {name: jnp.zeros(part.shape, part.dtype) for name, part in parts.items()}
+    return {name: np.zeros(part.shape, part.dtype) for name, part in parts.items()}
 
 
-def initial_states(program: Program, network: AbstractNetwork, equation: Equation, keys: Keys) -> TrainState:
-    """The states of all seeds, stacked; `equation` is stacked too where it is drawn per seed."""
-    networks = _build(network, equation.inputs, equation.outputs, keys.network)
-    axes = eqx.if_array(0) if equation.is_drawn else None
-    return eqx.filter_vmap(program.init, in_axes=(eqx.if_array(0), axes))(networks, equation)
+def begin(program: Program, network: AbstractNetwork, problem: Equation, keys: Key[Array, "s"]) -> tuple[Keys, Equation, TrainState]:
+    """The sources of randomness, the equation and the state of every seed before its first step, from the keys of the seeds; all stacked,
+    the equation where it is drawn per seed. One program: compiling each part by itself took longer than a short training."""
 
+    def one_seed(key: Key[Array, ""]) -> tuple[Keys, Equation | None, TrainState]:
+        keys = Keys.split(key)
+        equation = problem.realize(keys.problem)
+        state = program.init(network.build(equation.inputs, equation.outputs, keys.network), equation)
+        return keys, equation if problem.is_drawn else None, state
 
-@eqx.filter_jit
-def _build(network: AbstractNetwork, inputs: int, outputs: int, keys: Key[Array, "s"]) -> Any:
-    """One network for each key, compiled as one program, which methods that are compared share."""
-    return eqx.filter_vmap(lambda key: network.build(inputs, outputs, key))(keys)
+    stacked, drawn, states = eqx.filter_jit(eqx.filter_vmap(one_seed))(keys)
+    return stacked, problem if drawn is None else drawn, states

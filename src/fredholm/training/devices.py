@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
@@ -44,5 +45,19 @@ def over_seeds(function: Callable[..., Any], mesh: Mesh, in_specs: tuple[Partiti
 
 
 def place(tree: Any, mesh: Mesh) -> Any:
-    """Arrays with a leading axis of seeds, laid out over the devices."""
-    return jax.tree.map(lambda leaf: jax.device_put(leaf, NamedSharding(mesh, SEEDS)), tree)
+    """Arrays with a leading axis of seeds, laid out over the devices; by way of the host, since to cut an array of a device into parts
+    takes a program for each shape."""
+    layout = NamedSharding(mesh, SEEDS)
+
+    def placed(leaf: Any) -> jax.Array:
+        if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+            return jax.random.wrap_key_data(placed(jax.random.key_data(leaf)))
+        return jax.device_put(np.asarray(leaf), layout)
+
+    return jax.tree.map(placed, tree)
+
+
+def gather(tree: Any) -> Any:
+    """All arrays on one device: what is computed from them then does not depend on how the seeds were laid out."""
+    first = jax.local_devices()[0]
+    return jax.tree.map(lambda leaf: jax.device_put(leaf, first) if isinstance(leaf, jax.Array) else leaf, tree)

@@ -9,10 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 import xarray as xr
 
-from fredholm.keys import stack_keys
+from fredholm.keys import seed_keys
 from fredholm.status import SeedStatus, Status
 from fredholm.storage import flatten, unflatten
-from fredholm.training.chunk import Program, TrainState, compile_chunk, initial_states, zero_sums
+from fredholm.training.chunk import Program, TrainState, begin, compile_chunk, zero_sums
 from fredholm.training.devices import place, seed_mesh
 from fredholm.training.interrupt import deferred_interrupt
 from fredholm.training.measure import compile_measure
@@ -31,16 +31,12 @@ class Training:
         self.setup = setup
         self.mesh = seed_mesh(len(setup.seeds))
         self.program = Program(setup.method, setup.rules, setup.optimizer.build(setup.steps), setup.batch, setup.average)
-        self.keys = stack_keys(setup.seeds)
-        equation = setup.problem
-        if equation.is_drawn:
-            equation = eqx.filter_vmap(equation.realize)(self.keys.problem)
+        keys, equation, states = begin(self.program, setup.network, setup.problem, seed_keys(setup.seeds))
         self.equation_arrays, _ = eqx.partition(equation, eqx.is_array)
-        states = initial_states(self.program, setup.network, equation, self.keys)
         arrays, self.static = eqx.partition(states, eqx.is_array)
         self.arrays = place(arrays, self.mesh)
-        self._zeros = self._sums = place(zero_sums(self.program, states, equation, self.keys), self.mesh)
-        self.keys = place(self.keys, self.mesh)
+        self._zeros = self._sums = place(zero_sums(self.program, states, equation, keys), self.mesh)
+        self.keys = place(keys, self.mesh)
         if equation.is_drawn:
             self.equation_arrays = place(self.equation_arrays, self.mesh)
         self._chunk = compile_chunk(self.program, self.static, equation, self.mesh)
