@@ -5,8 +5,11 @@ import sys
 import tempfile
 
 # Compiling takes most of the suite's time: it is done without LLVM's expensive passes, and never twice in one session.
-# The old emitters of fused loops take a third less time to compile than the new ones.
-os.environ["XLA_FLAGS"] = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true --xla_cpu_use_fusion_emitters=false"
+# The old emitters of fused loops take a third less time to compile than the new ones; two workers leave no core to compile in parallel on.
+os.environ["XLA_FLAGS"] = (
+    "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true "
+    "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
+)
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", tempfile.mkdtemp(prefix="fredholm-tests-"))
 os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
 
