@@ -13,7 +13,6 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.integrate import solve_ivp
 
 from fredholm.checks import positive_integer, real
 from fredholm.problems.coagulation_kernels import Coagulation, Kernel, evaluate, probe
@@ -85,6 +84,8 @@ class Collocation(AbstractReference):
         return TabulatedDensity(values, 0.0, problem.size, problem.duration, 2.0)
 
     def values(self, problem: Coagulation) -> np.ndarray:
+        from scipy.integrate import solve_ivp  # here, since few problems need it and it takes long to import
+
         d, (nodes, angles, samples) = problem.dim, self.resolution(problem.dim)
         y = np.linspace(0.0, 1.0, nodes)
         x = _tensor_grid(problem.size * y**2, d)
