@@ -10,11 +10,14 @@ from pathlib import Path
 
 import pytest
 import xarray as xr
+from commands import FILE
 
+import fredholm as fr
 from fredholm.cli import main
-from fredholm.study import StudyFolder
-from fredholm.study.cluster import ANSWER, connected
+from fredholm.study import StudyFolder, make_run
+from fredholm.study.cluster import ANSWER, connected, remote
 from fredholm.study.local import in_processes
+from fredholm.study.own import text_of
 
 pytest.importorskip("distributed", reason="dask.distributed, the extra `cluster`, is not installed")
 
@@ -114,6 +117,19 @@ def test_several_processes_give_the_same_table(here):
     for run in again.runs:
         histories = [xr.load_dataset(folder.place(run) / "history.nc", engine="h5netcdf") for folder in (local, again)]
         xr.testing.assert_identical(*histories)
+
+
+def test_a_worker_needs_no_file_of_the_user(tmp_path, monkeypatch):
+    monkeypatch.setenv("FREDHOLM_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "mine.py").write_text(FILE)
+    settings = {"network": fr.MLP(4, 1), "steps": 20, "batch": 8, "seeds": 2, "average": 0.0, "optimizer": fr.Adam()}
+    run = make_run("own", f"{tmp_path / 'mine.py'}:make", fr.Standard(), options={"rate": 2.0}, **settings)
+    text = text_of(run.source)
+    (tmp_path / "mine.py").unlink()
+    files, reason = remote(run.record(), text, None, None)
+    assert reason == ""
+    assert "result.json" in files
+    assert "the file has changed" in remote(run.record(), text + "# edited", None, None)[1]
 
 
 @pytest.mark.filterwarnings("ignore")

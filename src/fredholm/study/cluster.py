@@ -11,6 +11,7 @@ from typing import Any
 
 from fredholm.problems.coagulation_table import cache_directory
 from fredholm.storage import RunFolder
+from fredholm.study.own import received, text_of
 from fredholm.study.run import Run
 from fredholm.study.work import describe_failure, pack, perform, unpack
 from fredholm.training.devices import use_all_cores
@@ -63,7 +64,9 @@ def on_cluster(
     from distributed import as_completed
 
     futures = {
-        client.submit(remote, run._asdict(), cores, checkpoint_every, key=f"fredholm-{run.key}", retries=RETRIES, pure=False): run
+        client.submit(
+            remote, run.record(), text_of(run.source), cores, checkpoint_every, key=f"fredholm-{run.key}", retries=RETRIES, pure=False
+        ): run
         for run in runs
     }
     try:
@@ -81,9 +84,9 @@ def on_cluster(
         client.cancel([future for future in futures if not future.done()], force=True)
 
 
-def remote(run: dict[str, Any], cores: int | None, checkpoint_every: int | None) -> tuple[dict[str, bytes], str]:
-    """A task: the files of a finished run, or why it failed. Its checkpoints stay on the worker's machine until it has finished, so that
-    a worker that comes after one that was killed goes on from there."""
+def remote(run: dict[str, Any], text: str, cores: int | None, checkpoint_every: int | None) -> tuple[dict[str, bytes], str]:
+    """A task: the files of a finished run, or why it failed. `text` is the file of the user's own equation. Checkpoints stay on the
+    worker's machine until the run has finished, so that a worker that comes after one that was killed goes on from there."""
     from dask import config
 
     with contextlib.suppress(RuntimeError):  # JAX runs already, since an earlier task of this worker
@@ -91,6 +94,8 @@ def remote(run: dict[str, Any], cores: int | None, checkpoint_every: int | None)
     own = Run(**run)
     folder, temporary = _scratch(own.key)
     try:
+        if own.source:
+            own = own._replace(source=received(own.source, text))
         # Inside of a task xarray would ask the scheduler for a lock on every file it writes; this file is the worker's own.
         with config.set(scheduler="synchronous"):
             perform(own, folder, checkpoint_every=checkpoint_every)

@@ -38,6 +38,12 @@ def conduct(
     if cores is not None:
         positive_integer("cores", cores)
     missing = folder.missing()
+    stuck = [run.name for run in missing if run.equation is not None]
+    if stuck and (workers is not None or scheduler is not None):
+        raise ValueError(
+            f"run {stuck[0]!r}: its equation was made in Python and stays in this process; got workers or a scheduler. Put the equation "
+            "into a file and give make_run 'path/to/file.py:name', or leave both out."
+        )
     with contextlib.ExitStack() as stack:
         client = None if scheduler is None else stack.enter_context(connected(scheduler))
         folder.begin()

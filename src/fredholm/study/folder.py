@@ -53,7 +53,7 @@ class StudyFolder:
 
     def begin(self) -> None:
         """Writes `study.json`."""
-        runs = [run._asdict() for run in self.runs]
+        runs = [run.record() for run in self.runs]
         text = json.dumps({"format": FORMAT, "title": self.title, "pool": self._pool, "about": self.about, "runs": runs}, indent=1)
         try:
             self.pool.mkdir(parents=True, exist_ok=True)
@@ -72,7 +72,9 @@ class StudyFolder:
             content = json.loads(place.read_text(encoding="utf-8"))
             if content["format"] != FORMAT or content["pool"] not in POOLS:
                 raise ValueError(f"its format is {content['format']!r}, and this version of fredholm reads {FORMAT}")
-            runs = [Run(str(run["name"]), dict(run["settings"]), dict(run["labels"])) for run in content["runs"]]
+            runs = [
+                Run(str(run["name"]), dict(run["settings"]), dict(run["labels"]), str(run.get("source", ""))) for run in content["runs"]
+            ]
             return cls(Path(path), str(content["title"]), runs, content["pool"], dict(content["about"]))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{place} cannot be read: {error}.") from error

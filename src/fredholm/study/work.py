@@ -45,11 +45,11 @@ def perform(run: Run, folder: Path, *, tell: Tell | None = None, checkpoint_ever
 def _trained(run: Run, folder: Path, keywords: dict[str, Any]) -> Solution:
     if not _has_checkpoint(folder):
         shutil.rmtree(folder, ignore_errors=True)  # killed before its first checkpoint was whole
-        parts = {name: decode(run.settings[name]) for name in PARTS} | {name: run.settings[name] for name in KEPT}
-        return solve(**parts, out=folder, label=run.name, **keywords)
+        parts = {name: decode(run.settings[name]) for name in PARTS[1:]} | {name: run.settings[name] for name in KEPT}
+        return solve(run.problem(), **parts, out=folder, label=run.name, **keywords)
     settings = RunFolder(folder).read_settings()
     unfinished = any(Status[name] is Status.INTERRUPTED for name, _ in settings["status"])
-    return resume(folder, **keywords) if unfinished else load(folder)
+    return resume(folder, problem=run.problem(), **keywords) if unfinished else load(folder, problem=run.problem())
 
 
 def _has_checkpoint(folder: Path) -> bool:
