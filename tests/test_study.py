@@ -9,11 +9,12 @@ import numpy as np
 import pandas
 import pytest
 import xarray as xr
-from commands import FILE
 
 import fredholm as fr
+from commands import FILE
 from fredholm.cli import main
 from fredholm.cli.study_file import read_study
+from fredholm.report import how_to_go_on
 from fredholm.status import SeedStatus, Status
 from fredholm.storage import RunFolder
 from fredholm.study import Outcome, StudyFolder, conduct, grid, make_run, one_at_a_time, outcomes, paired, work
@@ -153,6 +154,9 @@ def test_a_finished_run_is_small_loads_and_is_not_continued(folder):
     np.testing.assert_array_equal(loaded.evaluate()["relative_l2"], recorded)
     with pytest.raises(ValueError, match="kept only the networks"):
         fr.resume(folder.place(GOOD), 60)
+    usage = how_to_go_on({"delayed": loaded}, folder.place(GOOD) / "report.html")
+    assert "resume" not in usage
+    assert "run the study again with more steps" in usage
 
 
 def test_a_result_travels_as_bytes_and_only_under_its_own_names(folder, tmp_path):
@@ -186,6 +190,13 @@ def test_the_time_left_follows_the_pace_so_far(monkeypatch):
     total.end(GOOD)
     assert total.share == 0.25
     assert total.left == pytest.approx(60.0)
+    total.at(OTHER, 10)  # of 30 steps, done by an earlier session: they say nothing of the pace
+    assert total.left == pytest.approx(40.0)
+    total.at(OTHER, 20)
+    total.at(GOOD, 5)  # an event that comes after the end
+    assert total.share == pytest.approx((10 + 20) / 40)
+    assert total.left == pytest.approx(10.0)
+    assert str(total) == "1 of 2 runs, 75 %, about 10 s left"
 
 
 STUDY = """

@@ -51,9 +51,9 @@ def conduct(
         total: Total = stack.enter_context(total_progress(estimates(missing), shown=progress and bool(missing)))
         ends: Generator[End, None, None]
         if client is not None:
-            ends = on_cluster(client, missing, folder.pool, cores, checkpoint_every)
+            ends = on_cluster(client, missing, folder.pool, total, cores, checkpoint_every)
         elif workers is not None:
-            ends = in_processes(missing, folder.pool, workers, cores, checkpoint_every)
+            ends = in_processes(missing, folder.pool, total, workers, cores, checkpoint_every)
         else:
             ends = in_order(missing, folder.pool, total, checkpoint_every)
         with contextlib.closing(ends):

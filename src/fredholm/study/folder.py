@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from fredholm.storage import RunFolder, write_atomically
 from fredholm.study.run import Run
-from fredholm.study.work import PART, RESULT
+from fredholm.study.work import PART, RESULT, steps_done
 
 STUDY = "study.json"
 FORMAT = 1
@@ -125,11 +125,7 @@ class StudyFolder:
         """How a run stands."""
         if self.is_finished(run):
             return State(run.name, "finished", run.settings["steps"], "")
-        try:
-            done = int(json.loads((self.place(run) / "run.json").read_text(encoding="utf-8"))["done"])
-        except (OSError, ValueError, KeyError):
-            done = 0
-        reason = self.failure(run)
+        done, reason = steps_done(self.place(run)), self.failure(run)
         return State(run.name, "failed" if reason else "under way" if done else "missing", done, reason)
 
     def _failure(self, run: Run) -> Path:
