@@ -6,7 +6,8 @@ the compiler reserves for the step's intermediate values. Then both are fitted t
 
     C = (c5 + c9) N d + c4 N + (c3 + c9' + c10) d + const,        M the same with its own constants,
 
-with d the number of parameters, for a step of V points: V N d, V N, V d, d and 1. --write puts the tables into docs/theory.md.
+with d the number of parameters, for a step of V points: V N d, V N, V d, d and 1. It prints every setting; --write puts the ranges and the
+fits into docs/theory.md.
 """
 
 import argparse
@@ -116,6 +117,22 @@ def ratio_table(rows: Sequence[Measured]) -> list[str]:
     return lines
 
 
+def span_table(rows: Sequence[Measured]) -> list[str]:
+    """The same in short, for the page: from least to most over all settings of a form and a method."""
+
+    def span(values: Sequence[float]) -> str:
+        return f"{min(values):.2f} – {max(values):.2f}"
+
+    lines = ["| form | method | settings | time / standard | memory / standard |", "|---" * 5 + "|"]
+    for form in FORMS:
+        standard = {(row.points, row.n, row.width): row.bytes for row in rows if (row.form, row.method) == (form, "standard")}
+        for method in list(methods(form, 2))[1:]:
+            own = [row for row in rows if (row.form, row.method) == (form, method)]
+            memory = [row.bytes / standard[row.points, row.n, row.width] for row in own]
+            lines.append(f"| {form} | {method} | {len(own)} | {span([row.ratio for row in own])} | {span(memory)} |")
+    return lines
+
+
 def fit(rows: Sequence[Measured], values: Sequence[float]) -> tuple[np.ndarray, float]:
     """The formula's coefficients, none negative, and the largest relative error of the fit."""
     v, n, d = (np.array([getattr(row, name) for row in rows], float) for name in ("points", "n", "parameters"))
@@ -174,9 +191,10 @@ def main() -> None:
     for form in FORMS:
         for setting in settings(sweeps):
             rows += measure(form, **setting, rounds=rounds, least=least)
-    lines = [verdict(rows), "", *ratio_table(rows)]
-    if not options.quick:  # The formula has five constants: two settings say nothing about it.
-        lines += ["", *fit_table(rows, list(sweeps))]
+    # The formula has five constants: two settings say nothing about it.
+    fitted = [] if options.quick else ["", *fit_table(rows, list(sweeps))]
+    print("\n".join([*ratio_table(rows), ""]))
+    lines = [verdict(rows), "", *span_table(rows), *fitted]
     print("\n".join(lines))
     if options.write:
         text = PAGE.read_text(encoding="utf-8")

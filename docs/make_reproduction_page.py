@@ -1,6 +1,7 @@
-"""Writes docs/reproduction.md and its pictures from what `fredholm reproduce` made: `python docs/make_reproduction_page.py [FOLDER]`.
+"""Writes docs/reproduction.md and its pictures from what `fredholm reproduce` made.
 
-What a person wrote between the marks `<!-- note NAME -->` and `<!-- end -->` stays when the page is written again.
+`python docs/make_reproduction_page.py [FOLDER [PAGE]]`; FOLDER is runs/reproduce-laptop unless given. What a person wrote between the marks
+`<!-- note NAME -->` and `<!-- end -->` stays when the page is written again.
 """
 
 import csv
@@ -8,27 +9,30 @@ import os
 import platform
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 
 from PIL import Image
 
 from fredholm.reproduce.catalogue import FIGURES
+from fredholm.reproduce.claims import Verdict
 from fredholm.storage import write_atomically
 from fredholm.study.estimate import words
-from fredholm.study.folder import STUDY, StudyFolder
+from fredholm.study.folder import StudyFolder
 
-DOCS = Path(__file__).parent
-PAGE = DOCS / "reproduction.md"
+PAGE = Path(__file__).parent / "reproduction.md"
 WIDTH = 1300  # pixels of a picture
+MADE = ("figure.png", "claims.csv", "summary.csv")  # what a figure has once its command has ended
 
 
-def main() -> None:
-    """Every figure that is in the folder, in order."""
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "runs/reproduce-laptop")
+def write_page(folder: Path, page: Path) -> None:
+    """Every figure that is ready in the folder, in order."""
     notes = dict(
-        re.findall(r"<!-- note (\S+) -->\n(.*?)<!-- end -->", PAGE.read_text(encoding="utf-8") if PAGE.exists() else "", re.DOTALL)
+        re.findall(r"<!-- note (\S+) -->\n(.*?)<!-- end -->", page.read_text(encoding="utf-8") if page.exists() else "", re.DOTALL)
     )
-    done = [name for name in FIGURES if (folder / name / STUDY).is_file()]
+    done = [name for name in FIGURES if all((folder / name / made).is_file() for made in MADE)]
+    if not done:
+        raise SystemExit(f"{folder}: no figure is ready there; expected what fredholm reproduce NAME --out {folder} wrote.")
     scale = StudyFolder.open(folder / done[0]).about["scale"]
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 2**20
     lines = [
@@ -43,8 +47,8 @@ def main() -> None:
         *_verdicts(folder, done),
     ]
     for name in done:
-        lines += _figure(folder / name, name, notes)
-    write_atomically(PAGE, lambda file: file.write("\n".join([*lines, ""]).encode()))
+        lines += _figure(folder / name, name, notes, page.parent / "figures")
+    write_atomically(page, lambda file: file.write("\n".join(lines).encode()))
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
@@ -53,30 +57,33 @@ def _rows(path: Path) -> list[dict[str, str]]:
 
 
 def _note(name: str, notes: dict[str, str]) -> list[str]:
-    return [f"<!-- note {name} -->", notes.get(name, "").rstrip("\n"), "<!-- end -->", ""]
+    return [f"<!-- note {name} -->", *notes.get(name, "").splitlines(), "<!-- end -->", ""]
 
 
 def _verdicts(folder: Path, done: list[str]) -> list[str]:
-    counts = {"holds": 0, "does not hold": 0, "not resolved at this scale": 0}
-    for name in done:
-        for row in _rows(folder / name / "claims.csv"):
-            counts[row["verdict"]] += 1
-    return ["Of the claims below " + ", ".join(f"{count} {verdict}" for verdict, count in counts.items()) + ".", ""]
+    counts = Counter(row["verdict"] for name in done for row in _rows(folder / name / "claims.csv"))
+    parts = (f"{counts[verdict.value]} {verdict.value}" for verdict in Verdict)
+    return [f"Of the {counts.total()} claims below: {', '.join(parts)}.", ""]
 
 
-def _figure(folder: Path, name: str, notes: dict[str, str]) -> list[str]:
-    study, summary = StudyFolder.open(folder), _rows(folder / "summary.csv")
+def _figure(folder: Path, name: str, notes: dict[str, str], pictures: Path) -> list[str]:
+    study, summary, claims = StudyFolder.open(folder), _rows(folder / "summary.csv"), _rows(folder / "claims.csv")
     steps, seeds = ({int(row[key]) for row in summary} for key in ("steps", "seeds"))
-    time = sum({row["key"]: float(row["seconds"] or 0) for row in summary}.values())
-    picture = DOCS / "figures" / f"reproduction-{name}.png"
+    time = sum({row["key"]: float(row.get("seconds") or 0) for row in summary}.values())
+    pictures.mkdir(exist_ok=True)
+    picture = pictures / f"reproduction-{name}.png"
     with Image.open(folder / "figure.png") as image:
         image.thumbnail((WIDTH, 10 * WIDTH))
         image.convert("P", palette=Image.Palette.ADAPTIVE, colors=200).save(picture, optimize=True)
     long, many = (" or ".join(f"{value:,}" for value in sorted(values)) for values in (steps, seeds))
-    effort = f"{len(summary)} runs of {long} steps and {many} seeds, {words(time)} of training."
+    ended = sum(row["status"] == "finished" for row in summary)
+    missing = "" if ended == len(summary) else f" {len(summary) - ended} of them have no result."
+    effort = f"{len(summary)} runs of {long} steps and {many} seeds, {words(time)} of training.{missing}"
     lines = [f"## {study.title.partition(': ')[2]} ({name})", "", effort, "", f"![{study.title}](figures/{picture.name})", ""]
-    lines += [*_note(name, notes), "| claim | verdict | measured |", "|---|---|---|"]
-    lines += [f"| {_cell(row['claim'])} | **{row['verdict']}** | {_cell(row['evidence'])} |" for row in _rows(folder / "claims.csv")]
+    lines += _note(name, notes)
+    if claims:
+        lines += ["| claim | verdict | measured |", "|---|---|---|"]
+        lines += [f"| {_cell(row['claim'])} | **{row['verdict']}** | {_cell(row['evidence'])} |" for row in claims]
     return [*lines, ""]
 
 
@@ -85,4 +92,5 @@ def _cell(text: str) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    given = [Path(text) for text in sys.argv[1:]]
+    write_page(given[0] if given else Path("runs/reproduce-laptop"), given[1] if len(given) > 1 else PAGE)

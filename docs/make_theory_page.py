@@ -27,7 +27,7 @@ def contents() -> dict[str, TextTable]:
     """Every table by the name of its marker; the pictures are drawn on the way."""
     problem, weak, folder = ring(), poisson(), HERE / "figures"
     ends, curves, made = limits(problem), convergence(problem), efforts(problem)
-    maps, counted = stability_maps(weak, cells=21), census()
+    maps, counted = stability_maps(weak), census()
     figures.plot_limits(problem, ends, folder / "theory-limits.png")
     figures.plot_convergence(curves, folder / "theory-convergence.png")
     figures.plot_efforts(made, folder / "theory-effort.png")

@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from rows import radial
 
 import fredholm as fr
 from fredholm.auto import looks, measures_of
@@ -23,6 +22,13 @@ from fredholm.zoo import CASES, file_name
 COSINE = fr.Adam(1e-3, fr.Cosine())
 FAST = fr.Adam(3e-3, fr.Cosine())
 POINTS = 800  # looks at u in each step, as the published runs have
+
+
+def radial(dim: int) -> fr.Equation:
+    """Poisson's problem with one charge, scored by Algorithm 2 on a grid of 100 radii by 100 directions."""
+    usual = fr.problems.Poisson(dim=dim).evaluation
+    assert isinstance(usual, fr.problems.RadialGrid)
+    return fr.problems.Poisson(dim=dim, evaluation=fr.problems.RadialGrid(at=usual.at, radii=100, directions=100))
 
 
 PROBLEMS = {

@@ -16,7 +16,7 @@ LAYERS = [
     {"methods"},
     {"validation", "problems", "theory"},
     {"inspection"},
-    {"recipes", "status", "storage", "progress"},
+    {"recipes", "files", "status", "storage", "progress"},
     {"solution"},
     {"training"},
     {"auto"},

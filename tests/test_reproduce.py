@@ -3,8 +3,10 @@
 import csv
 import html
 import re
+import runpy
 import shutil
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -195,6 +197,24 @@ def test_the_page_asks_for_nothing_from_outside_and_has_its_script_once(smoke):
     links = re.findall(r'<summary><a href="([^"]*)"', text)
     assert len(links) == 2
     assert all((smoke / link / "run.json").is_file() for link in links)
+
+
+def test_the_page_of_the_reproduction_is_made_from_its_folders(smoke, tmp_path):
+    write_page = runpy.run_path(str(Path(__file__).parents[1] / "docs" / "make_reproduction_page.py"))["write_page"]
+    page = tmp_path / "page.md"
+    with pytest.raises(SystemExit, match="no figure is ready there"):
+        write_page(tmp_path, page)
+    write_page(smoke.parent, page)
+    text = page.read_text(encoding="utf-8")
+    assert "2 runs of 40 steps and 2 seeds" in text
+    claims = len(figure("figure-1", "smoke").claims)
+    assert text.count(f"| **{Verdict.OPEN.value}** |") == claims
+    assert f"Of the {claims} claims below: 0 holds, 0 does not hold, {claims} not resolved" in text
+    assert all((tmp_path / picture).is_file() for picture in re.findall(r"\]\((figures/.*?)\)", text))
+    noted = text.replace("<!-- note figure-1 -->\n", "<!-- note figure-1 -->\nA person wrote this.\n")
+    page.write_text(noted, encoding="utf-8")
+    write_page(smoke.parent, page)
+    assert page.read_text(encoding="utf-8") == noted
 
 
 def test_nothing_of_a_study_becomes_markup(smoke, tmp_path):

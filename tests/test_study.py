@@ -4,14 +4,17 @@ import json
 import os
 from pathlib import Path
 
+import jax.numpy as jnp
 import numpy as np
 import pandas
 import pytest
 import xarray as xr
 
 import fredholm as fr
+from commands import FILE
 from fredholm.cli import main
 from fredholm.cli.study_file import read_study
+from fredholm.report import how_to_go_on
 from fredholm.status import SeedStatus, Status
 from fredholm.storage import RunFolder
 from fredholm.study import Outcome, StudyFolder, conduct, grid, make_run, one_at_a_time, outcomes, paired, work
@@ -59,9 +62,8 @@ def test_the_key_is_that_of_the_settings_and_of_nothing_else():
 
 
 def test_what_other_processes_cannot_rebuild_is_refused():
-    own = fr.Equation(domain=fr.Interval(0.0, 1.0), f=lambda u, x: u(x))
-    with pytest.raises(ValueError, match="run 'own': its problem was made in Python"):
-        make_run("own", own, fr.Standard())
+    with pytest.raises(ValueError, match="run 'own': its network was made in Python"):
+        make_run("own", PROBLEM, fr.Standard(), network=lambda inputs, outputs, key: None)
     with pytest.raises(ValueError, match="run 'any': got no method, or Auto"):
         make_run("any", PROBLEM, fr.Auto())
 
@@ -152,6 +154,9 @@ def test_a_finished_run_is_small_loads_and_is_not_continued(folder):
     np.testing.assert_array_equal(loaded.evaluate()["relative_l2"], recorded)
     with pytest.raises(ValueError, match="kept only the networks"):
         fr.resume(folder.place(GOOD), 60)
+    usage = how_to_go_on({"delayed": loaded}, folder.place(GOOD) / "report.html")
+    assert "resume" not in usage
+    assert "run the study again with more steps" in usage
 
 
 def test_a_result_travels_as_bytes_and_only_under_its_own_names(folder, tmp_path):
@@ -185,6 +190,13 @@ def test_the_time_left_follows_the_pace_so_far(monkeypatch):
     total.end(GOOD)
     assert total.share == 0.25
     assert total.left == pytest.approx(60.0)
+    total.at(OTHER, 10)  # of 30 steps, done by an earlier session: they say nothing of the pace
+    assert total.left == pytest.approx(40.0)
+    total.at(OTHER, 20)
+    total.at(GOOD, 5)  # an event that comes after the end
+    assert total.share == pytest.approx((10 + 20) / 40)
+    assert total.left == pytest.approx(10.0)
+    assert str(total) == "1 of 2 runs, 75 %, about 10 s left"
 
 
 STUDY = """
@@ -213,6 +225,60 @@ def test_a_study_in_yaml_speaks_the_options_of_solve(tmp_path):
     assert chosen.labels == {"series": "delayed", "learning-rate": 1e-4, "width": 8.0}
 
 
+OWN_STUDY = """
+base: {problem: mine.py:make, method: standard, n: 1, width: 4, depth: 1, steps: 20, batch: 8, seeds: 2, schedule: constant}
+grid: {set.rate: [1.0, 2.0]}
+"""
+
+
+def test_a_study_of_your_own_equation_is_known_by_the_content_of_its_file(tmp_path, monkeypatch, capsys):
+    place, out = tmp_path / "study.yaml", str(tmp_path / "out")
+    place.write_text(OWN_STUDY)
+    (tmp_path / "mine.py").write_text(FILE)
+    command = ["study", str(place), "--out", out]
+    assert main(command) == 0  # the file is beside the study, not where the command is given
+    before = read_study(place)[1]
+    assert len({run.key for run in before}) == 2
+    monkeypatch.setenv("MARK", "/")  # what is imported from now on fails
+    assert main(["status", out]) == main(["report", out]) == 0
+    assert "2 finished" in capsys.readouterr().out
+    monkeypatch.delenv("MARK")
+    (tmp_path / "mine.py").write_text(FILE + "\n# edited")
+    assert not {run.key for run in before} & {run.key for run in read_study(place)[1]}
+    assert main(command) == 2
+    assert "with another problem" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="the file has changed since the study was read"):
+        before[0].problem()
+
+
+def own(rate: float = 1.0, exact: float = 1.0, over: float = 1.0) -> fr.Equation:
+    numbers = np.array([rate, 0.0])
+    return fr.Equation(
+        domain=fr.Interval(0.0, 1.0),
+        f=lambda u, x: fr.derivative(u, x) + jnp.sum(jnp.asarray(numbers)) * u(x),
+        integrals=fr.Integral(over=fr.Interval(0.0, over), g=lambda u, x, t: u(t)),
+        conditions=fr.Condition(at=fr.Point(0.0), value=1.0),
+        exact=lambda x: exact * jnp.exp(x[0]),
+    )
+
+
+def test_an_equation_made_in_python_is_known_by_what_it_computes_and_stays_here(tmp_path):
+    def run(*numbers: float):
+        return make_run("own", own(*numbers), fr.Standard(), **TINY)
+
+    assert run().key == run().key
+    others = [(1.0 + 1e-6,), (1.0, 1.0 + 1e-6), (1.0, 1.0, 0.5)]
+    assert len({run(*numbers).key for numbers in [(), *others]}) == 4
+    folder = StudyFolder.create(tmp_path / "study", "own", [run()])
+    with pytest.raises(ValueError, match="stays in this process; got workers"):
+        conduct(folder, workers=2, progress=False)
+    assert conduct(folder, progress=False)["own"].metric == "relative_l2"
+    opened = StudyFolder.open(folder.path)
+    assert estimates(opened.runs).keys() == {run().key}
+    with pytest.raises(ValueError, match="made in Python"):
+        opened.runs[0].problem()
+
+
 @pytest.mark.parametrize("path", sorted((Path(__file__).parents[1] / "studies").glob("*.yaml")), ids=lambda path: path.name)
 def test_the_studies_of_the_repository_are_read(path):
     _, runs = read_study(path)
@@ -229,7 +295,8 @@ def test_the_studies_of_the_repository_are_read(path):
         ("base: {problem: volterra, method: standard, tau: 0.9}", "belongs to delayed-target"),
         ("base: {problem: volterra, out: x}", "unknown key of a run"),
         ("base: {problem: poisson, set: {dimm: 3}}", "Did you mean 'dim'"),
-        ("base: {problem: own.py:problem}", "library's problems"),
+        ("base: {problem: own.py:problem}", "own.py: there is no such file"),
+        ("base: {problem: own.py}", "expected path/to/file.py:name"),
         ("base: {steps: 3}", "has no problem"),
         ("grid: {width: 3}", "expected a list of values"),
         ("base: {steps: 3, steps: 4}", "is there twice"),

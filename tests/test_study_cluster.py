@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -11,10 +12,15 @@ from pathlib import Path
 import pytest
 import xarray as xr
 
+import fredholm as fr
+from commands import FILE
 from fredholm.cli import main
-from fredholm.study import StudyFolder
-from fredholm.study.cluster import ANSWER, connected
+from fredholm.study import StudyFolder, make_run, work
+from fredholm.study.cluster import ANSWER, connected, remote
+from fredholm.study.estimate import estimates
 from fredholm.study.local import in_processes
+from fredholm.study.own import text_of
+from fredholm.study.progress import Total
 
 pytest.importorskip("distributed", reason="dask.distributed, the extra `cluster`, is not installed")
 
@@ -105,15 +111,55 @@ def test_a_worker_that_is_killed_costs_nothing_but_time(here, tmp_path):
             process.communicate()
 
 
+def test_the_process_that_conducts_a_study_may_be_killed(here, monkeypatch):
+    """What had finished is kept, what was under way goes on from its checkpoint, and the table is the same."""
+    local, command = StudyFolder.open(here / "local"), ["study", str(here / "study.yaml"), "--out", str(here / "killed")]
+    first, second = (here / "killed" / "runs" / run.key for run in local.runs)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    arguments = [sys.executable, "-m", "fredholm", *command, "--checkpoint-every", "50"]
+    conductor = subprocess.Popen(arguments, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        until(lambda: under_way(second.parent, {second.name}) or conductor.poll() is not None)
+        assert conductor.poll() is None, conductor.communicate()
+    finally:
+        conductor.kill()  # -9
+        conductor.communicate()
+    assert (first / "result.json").is_file()
+    assert not (second / "result.json").exists()
+    finished, trained = (first / "result.json").stat().st_mtime_ns, []
+    monkeypatch.setattr(work, "solve", None)  # nothing starts from its beginning
+    monkeypatch.setattr(work, "resume", lambda folder, **keywords: trained.append(folder) or fr.resume(folder, **keywords))
+    assert main(command) == 0
+    assert trained == [second]
+    assert (first / "result.json").stat().st_mtime_ns == finished
+    same_results(local, StudyFolder.open(here / "killed"))
+
+
 def test_several_processes_give_the_same_table(here):
     local = StudyFolder.open(here / "local")
     again = StudyFolder.create(here / "processes", local.title, local.runs)
     again.begin()
-    ends = list(in_processes(again.runs, again.pool, workers=2, cores=2))
+    told = []
+    total = Total(estimates(again.runs), lambda total, text: told.append(text))
+    ends = list(in_processes(again.runs, again.pool, total, workers=2, cores=2, checkpoint_every=50))
     assert sorted((run.name, reason) for run, reason in ends) == [("delayed", ""), ("standard", "")]
+    assert any(re.fullmatch(r"(delayed|standard): step \d+ of 3000", text) for text in told)  # how far they are, before they end
     for run in again.runs:
         histories = [xr.load_dataset(folder.place(run) / "history.nc", engine="h5netcdf") for folder in (local, again)]
         xr.testing.assert_identical(*histories)
+
+
+def test_a_worker_needs_no_file_of_the_user(tmp_path, monkeypatch):
+    monkeypatch.setenv("FREDHOLM_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "mine.py").write_text(FILE)
+    settings = {"network": fr.MLP(4, 1), "steps": 20, "batch": 8, "seeds": 2, "average": 0.0, "optimizer": fr.Adam()}
+    run = make_run("own", f"{tmp_path / 'mine.py'}:make", fr.Standard(), options={"rate": 2.0}, **settings)
+    text = text_of(run.source)
+    (tmp_path / "mine.py").unlink()
+    files, reason = remote(run.record(), text, None, None)
+    assert reason == ""
+    assert "result.json" in files
+    assert "the file has changed" in remote(run.record(), text + "# edited", None, None)[1]
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -103,6 +103,14 @@ def test_the_corollary_a_realizable_solution_is_found_without_error(arguments, s
         assert np.abs(theory.standard_system(own, 1).solve() - theta).max() > 1e-6
 
 
+@pytest.mark.parametrize("problem", [theory.ring(5, 5), theory.realizable(theory.random_problem(3), np.array([1.0, 2.0]))])
+def test_where_both_errors_are_rounding_their_ratio_is_one(problem):
+    found = theory.assess(problem)
+    assert found.error == found.projection_error == 0
+    assert found.ratio == 1
+    assert found.sharp_constant >= 1
+
+
 def test_the_paper_s_claims_and_their_counter_examples():
     turned = theory.assess(counterexamples.quarter_turn(0.9))
     assert turned.sigma == pytest.approx(0, abs=1e-12)

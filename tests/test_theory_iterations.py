@@ -104,6 +104,10 @@ def test_gradient_descent_needs_the_same_number_of_iterations_for_every_digit():
     drawn = theory.stochastic_effort(problem, delayed, limit, np.geomspace(3e-2, 1.5e-3, 12), steps=2000, runs=32)
     assert effort.exponent < 0.3
     assert 0.6 < drawn.exponent < 1.3
+    with np.errstate(all="raise"):  # where hardly any ε was reached there is no exponent, and no warning of the fit
+        for reached in (0, 1, 3):
+            few = np.append(np.arange(1.0, reached + 1), np.full(12 - reached, np.nan))
+            assert np.isnan(theory.Effort("few", drawn.epsilon, few, 1.0).exponent)
 
 
 def test_step_sizes_know_the_theorem_s_conditions():

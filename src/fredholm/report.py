@@ -115,7 +115,7 @@ def _section(section: Section, index: int, interactive: list[Chart], path: Path)
 <h2>Versions</h2>
 <div class="wide">{_versions_table(solutions)}</div>
 <h2>Continue or load</h2>
-{_usage(solutions, path)}"""
+{how_to_go_on(solutions, path)}"""
 
 
 def safe_json(data: Any) -> str:
@@ -311,7 +311,7 @@ def _shared_rows(rows: Mapping[str, list[str]], solutions: Mapping[str, Solution
     return table(["", *(solutions if differ else [""])], "".join(body), "settings")
 
 
-def _usage(solutions: Mapping[str, Solution], path: Path) -> str:
+def how_to_go_on(solutions: Mapping[str, Solution], path: Path) -> str:
     """How to take the runs up again; folders by their names only, since a page may travel."""
     beside = sorted(folder.parent.name for folder in path.parent.glob("*/run.json")) if path.parent.is_dir() else []
     runs = [path.parent.resolve().name] if (path.parent / "run.json").is_file() else beside or ["RUN"]
@@ -319,7 +319,14 @@ def _usage(solutions: Mapping[str, Solution], path: Path) -> str:
     given = "".join(f", {name}=..." for name in own)
     lines = ["import fredholm as fr", *(f'solution = fr.load("{run}"{given})' for run in runs)]
     lines += ["solution(points)                         # predictions at points of shape (n, d)"]
-    lines += [f'fr.resume("{runs[0]}", steps=...{given})     # more steps', "", *(f"$ fredholm resume {run} --steps ..." for run in runs)]
+    if any(solution.settings.get("kept") == "networks" for solution in solutions.values()):
+        lines += ["# A study kept only the networks: to train longer, run the study again with more steps."]
+    else:
+        lines += [
+            f'fr.resume("{runs[0]}", steps=...{given})     # more steps',
+            "",
+            *(f"$ fredholm resume {run} --steps ..." for run in runs),
+        ]
     note = "RUN is the folder of the run, what solve(out=...) or solution.save(...) wrote. " if runs == ["RUN"] else ""
     note += f"The {' and the '.join(own)} were made in Python and must be given again." if own else ""
     return (f'<p class="soft">{escape(note)}</p>' if note else "") + f"<pre>{escape(chr(10).join(lines))}</pre>"

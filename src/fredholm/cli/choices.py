@@ -9,9 +9,9 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from fredholm.checks import nearest, positive_integer
 from fredholm.cli import values
-from fredholm.cli.files import equation_from_file, is_file
 from fredholm.cli.names import METHODS, OPTIMIZERS, PROBLEMS, RANDOMIZATIONS, RULES, SCHEDULES, fields, kebab, known
 from fredholm.equation import Equation
+from fredholm.files import equation_from_file, is_file
 from fredholm.methods import AbstractMethod, Auto
 from fredholm.networks import MLP
 from fredholm.optimizers import Adam

@@ -13,8 +13,8 @@ from pathlib import Path
 import jax
 
 import fredholm as fr
-from fredholm.cli.files import is_file, split, user_code
 from fredholm.cli.names import kebab
+from fredholm.files import is_file, split, user_code
 from fredholm.storage import RunFolder
 
 logger = logging.getLogger("fredholm")

@@ -19,6 +19,7 @@ from fredholm.cli.choices import METHOD_OPTIONS
 from fredholm.cli.names import METHODS, PROBLEMS, RANDOMIZATIONS, RULES, SCHEDULES, comments, fields, kebab
 from fredholm.cli.values import whole
 from fredholm.networks import ACTIVATIONS
+from fredholm.theory.worked import RUNS, STEPS
 from fredholm.zoo import CASES, COLUMNS, file_name
 
 DESCRIPTION = "Neural solvers for integro-differential equations, without the integral bias."
@@ -253,8 +254,8 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
     worked.add_argument("--points", metavar="S", type=_whole, default=32, help="points of the ring (default 32)")
     worked.add_argument("--features", metavar="D", type=_whole, default=7, help="bumps, the parameters of f (default 7)")
     worked.add_argument("--discount", metavar="X", type=_number, default=0.8, help="γ, the factor of the integral (default 0.8)")
-    worked.add_argument("--steps", metavar="N", type=_whole, default=10_000, help="steps of the stochastic iterations (default 10000)")
-    worked.add_argument("--runs", metavar="N", type=_whole, default=64, help="independent runs of each (default 64)")
+    worked.add_argument("--steps", metavar="N", type=_whole, default=STEPS, help=f"steps of the stochastic iterations (default {STEPS})")
+    worked.add_argument("--runs", metavar="N", type=_whole, default=RUNS, help=f"independent runs of each (default {RUNS})")
     worked.add_argument("--out", metavar="DIR", help="a folder for the figures; runs/theory-<date>-<hash> unless given")
     usage = "check PROBLEM [--set NAME=VALUE ...]"
     check = command(checking.check, usage, "try an equation before training, and say what is wrong or suspicious", CHECK_EXAMPLES)

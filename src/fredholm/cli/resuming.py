@@ -10,10 +10,10 @@ import fredholm as fr
 from fredholm.checks import positive_integer
 from fredholm.cli import values
 from fredholm.cli.choices import problem_of
-from fredholm.cli.files import is_file, split
 from fredholm.cli.folders import training_in
 from fredholm.cli.training import COMPARISON, compared, finish, place_in, start
 from fredholm.equation import Equation
+from fredholm.files import is_file, split
 from fredholm.recipes import NotRebuildableError, decode
 from fredholm.status import Status
 from fredholm.storage import RunFolder

@@ -11,7 +11,6 @@ from rich.console import Console
 from rich.table import Table
 
 import fredholm as fr
-from fredholm.checks import nearest
 from fredholm.cli.folders import CommandError, Paused
 from fredholm.cli.names import kebab
 from fredholm.cli.study_file import read_study
@@ -34,12 +33,7 @@ def study(options: Namespace) -> int:
 def reproduce(options: Namespace) -> int:
     """`fredholm reproduce`: one figure, or all of them in order."""
     from fredholm.reproduce.catalogue import FIGURES
-    from fredholm.reproduce.families import SCALES
 
-    if options.figure != "all" and options.figure not in FIGURES:
-        raise nearest("figure", options.figure, [*FIGURES, "all"])
-    if options.scale not in SCALES:
-        raise nearest("scale", options.scale, SCALES)
     names = list(FIGURES) if options.figure == "all" else [options.figure]
     folders = {name: _figure_folder(name, options) for name in names}
     if len(names) > 1 or options.estimate:

@@ -8,9 +8,10 @@ from typing import Any
 import yaml
 
 from fredholm.checks import nearest
+from fredholm.cli import values
 from fredholm.cli.choices import keywords_of, method_of, problem_of
-from fredholm.cli.files import is_file
 from fredholm.cli.values import Loader
+from fredholm.files import is_file
 from fredholm.study import Run, grid, make_run, name_of, one_at_a_time
 
 TOP = ("name", "base", "runs", "grid", "sweep")
@@ -43,9 +44,9 @@ def read_study(path: Path) -> tuple[str, list[Run]]:
     base, axes = _mapping(path, "base", content.get("base", {})), {}
     for kind in ("grid", "sweep"):
         axes[kind] = _mapping(path, kind, content.get(kind, {}))
-        for name, values in axes[kind].items():
-            if not isinstance(values, list) or not values:
-                raise ValueError(f"{path}: {kind}, {name}: got {values!r}; expected a list of values.")
+        for name, listed in axes[kind].items():
+            if not isinstance(listed, list) or not listed:
+                raise ValueError(f"{path}: {kind}, {name}: got {listed!r}; expected a list of values.")
     entries = _mapping(path, "runs", content.get("runs") or {"": {}})
     runs = []
     for entry, own in entries.items():
@@ -85,10 +86,8 @@ def _run(path: Path, name: str, settings: Mapping[str, Any], labels: dict[str, A
     if "problem" not in options:
         raise ValueError(f"{path}: run {name!r} has no problem; give one in base, for instance problem: poisson.")
     problem_name = str(options.pop("problem"))
-    if is_file(problem_name):
-        raise ValueError(
-            f"{path}: got problem: {problem_name}; a study has the library's problems, see fredholm list. Use fredholm compare."
-        )
+    if is_file(problem_name):  # beside the study, wherever the command is given
+        problem_name = str(path.parent / problem_name)
     arguments = ["solve", problem_name]
     for key, value in options.items():
         arguments += [f"--{key}", *_texts(key, value)]
@@ -96,7 +95,10 @@ def _run(path: Path, name: str, settings: Mapping[str, Any], labels: dict[str, A
         chosen = parse(arguments)
         problem = problem_of(chosen.problem, chosen.set)
         keywords = {key: value for key, value in keywords_of(problem, chosen).items() if key not in ("minutes", "checkpoint_every")}
-        return make_run(name, problem, method_of(problem, chosen.method, chosen), labels=labels, **keywords)
+        method = method_of(problem, chosen.method, chosen)
+        if is_file(problem_name):
+            return make_run(name, problem_name, method, options=values.pairs(chosen.set, "--set"), labels=labels, **keywords)
+        return make_run(name, problem, method, labels=labels, **keywords)
     except ValueError as error:
         raise ValueError(f"{path}: run {name!r}: {error}") from None
 

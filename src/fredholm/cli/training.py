@@ -14,9 +14,9 @@ from rich.table import Table
 
 import fredholm as fr
 from fredholm.cli.choices import keywords_of, method_of, problem_of
-from fredholm.cli.files import is_file
 from fredholm.cli.folders import CommandError, Paused, folder_for, training_in, write_pages
 from fredholm.equation import Equation
+from fredholm.files import is_file
 from fredholm.statistics import bootstrap_interval
 from fredholm.storage import RunFolder, write_atomically
 from fredholm.training.setup import GENERAL_RULE

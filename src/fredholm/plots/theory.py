@@ -18,6 +18,7 @@ from fredholm.theory.worked import Curve, Limit, Map
 SHARES = {"white": "no run diverged", "#999999": "some", TRUTH: "half or more"}
 EDGES = {"-": "mean square", "--": "mean"}
 Path = str | os.PathLike[str] | None
+WIDEST, HIGHEST = 60.0, 200.0  # of the constants and the ratios shown
 FLOOR, CEILING = 1e-3, 0.1  # growth rates below are shown as none, and beyond as extreme
 
 
@@ -71,8 +72,9 @@ def plot_efforts(efforts: Sequence[Effort], path: Path = None) -> Figure:
             for effort in efforts:
                 count = effort.iterations * (effort.evaluations if axes is panels[1] else 1)
                 exact = "exact" in effort.name
-                rate = f"{effort.per_digit:.1f} a digit" if exact else f"$\\varepsilon^{{-{effort.exponent:.2f}}}$"
-                axes.loglog(effort.epsilon, count, color=chosen[effort.name], ls="--" if exact else "-", label=f"{effort.name}: {rate}")
+                rate = f": {effort.per_digit:.1f} a digit" if exact else f": $\\varepsilon^{{-{effort.exponent:.2f}}}$"
+                label = effort.name + (rate if np.isfinite(effort.exponent) else "")
+                axes.loglog(effort.epsilon, count, color=chosen[effort.name], ls="--" if exact else "-", label=label)
             axes.set(xlabel="$\\varepsilon$", ylabel=title)
             axes.invert_xaxis()
         figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
@@ -89,18 +91,21 @@ def plot_bounds(census: Census, path: Path = None) -> Figure:
         _bound_panel(panels[1], 1 / (1 - census.kappa[contracting] ** 2), census.ratio[contracting], census.stability[contracting] <= 0)
         panels[0].set(title="the paper's constant", xlabel="$1/(1-\\sigma)$", ylabel="error / projection error")
         panels[1].set(title="the sound constant", xlabel="$1/(1-\\kappa^2)$")
-        panels[0].legend(loc="upper left")
+        for axes in panels:
+            axes.legend(loc="upper left")
         return finish(figure, path)
 
 
 def _bound_panel(axes: Axes, constant: np.ndarray, ratio: np.ndarray, unstable: np.ndarray) -> None:
+    """Problems beyond the panel are drawn on its edge: its legend counts them."""
     line = np.array([1.0, 100.0])
     beyond = ratio > constant * (1 + 1e-9)
     kinds = ((~beyond & ~unstable, "#9A9A9A", "holds"), (beyond & ~unstable, PALETTE[0], "broken"), (unstable, PALETTE[1], "diverges"))
     for chosen, color, name in kinds:
-        axes.scatter(constant[chosen], ratio[chosen], s=4, color=color, linewidths=0, label=f"{name}: {int(chosen.sum())}")
+        inside, label = (np.minimum(constant[chosen], WIDEST), np.minimum(ratio[chosen], HIGHEST)), f"{name}: {int(chosen.sum())}"
+        axes.scatter(*inside, s=4 if name == "holds" else 10, color=color, linewidths=0, clip_on=False, label=label)
     axes.loglog(line, line, color=TRUTH, lw=0.9)
-    axes.set(xlim=(0.95, 60), ylim=(0.95, 200))
+    axes.set(xlim=(0.95, WIDEST), ylim=(0.95, HIGHEST))
 
 
 def plot_stability(maps: Sequence[Map], path: Path = None) -> Figure:

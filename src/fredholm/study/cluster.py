@@ -4,6 +4,7 @@ import contextlib
 import logging
 import shutil
 import tempfile
+import time
 from collections.abc import Generator, Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
@@ -11,12 +12,16 @@ from typing import Any
 
 from fredholm.problems.coagulation_table import cache_directory
 from fredholm.storage import RunFolder
+from fredholm.study.own import received, text_of
+from fredholm.study.progress import Total
 from fredholm.study.run import Run
 from fredholm.study.work import describe_failure, pack, perform, unpack
 from fredholm.training.devices import use_all_cores
 
 logger = logging.getLogger("fredholm")
 ANSWER = 8.0  # seconds that a scheduler has to answer
+TOPIC = "fredholm"  # of the scheduler's events: how far runs are
+TELL = 2.0  # seconds between two such events of a run
 RETRIES = 3  # of a task that ends with an error of the cluster; one whose worker dies is started elsewhere by Dask itself
 
 
@@ -57,13 +62,23 @@ def _check_versions(client: Any) -> None:
 
 
 def on_cluster(
-    client: Any, runs: Sequence[Run], pool: Path, cores: int | None, checkpoint_every: int | None = None
+    client: Any, runs: Sequence[Run], pool: Path, total: Total, cores: int | None, checkpoint_every: int | None = None
 ) -> Generator[tuple[Run, str], None, None]:
     """Runs as tasks, and their ends as they come. If this client dies, what has come is in the pool, and the rest is asked for again."""
     from distributed import as_completed
 
+    named = {run.key: run for run in runs}
+
+    def heard(event: tuple[Any, dict[str, Any]]) -> None:
+        told = event[1]
+        if told.get("key") in named:  # another study may be on the same cluster
+            total.at(named[told["key"]], int(told["step"]))
+
+    client.subscribe_topic(TOPIC, heard)
     futures = {
-        client.submit(remote, run._asdict(), cores, checkpoint_every, key=f"fredholm-{run.key}", retries=RETRIES, pure=False): run
+        client.submit(
+            remote, run.record(), text_of(run.source), cores, checkpoint_every, key=f"fredholm-{run.key}", retries=RETRIES, pure=False
+        ): run
         for run in runs
     }
     try:
@@ -78,22 +93,35 @@ def on_cluster(
             future.release()
             yield run, reason
     finally:
+        client.unsubscribe_topic(TOPIC)
         client.cancel([future for future in futures if not future.done()], force=True)
 
 
-def remote(run: dict[str, Any], cores: int | None, checkpoint_every: int | None) -> tuple[dict[str, bytes], str]:
-    """A task: the files of a finished run, or why it failed. Its checkpoints stay on the worker's machine until it has finished, so that
-    a worker that comes after one that was killed goes on from there."""
+def remote(run: dict[str, Any], text: str, cores: int | None, checkpoint_every: int | None) -> tuple[dict[str, bytes], str]:
+    """A task: the files of a finished run, or why it failed. `text` is the file of the user's own equation. Checkpoints stay on the
+    worker's machine until the run has finished, so that a worker that comes after one that was killed goes on from there."""
     from dask import config
+    from distributed import get_worker
+
+    last = time.monotonic()
+
+    def tell(training: Any) -> None:
+        nonlocal last
+        if time.monotonic() - last > TELL:
+            last = time.monotonic()
+            with contextlib.suppress(ValueError):  # not on a worker: there is nobody to tell
+                get_worker().log_event(TOPIC, {"key": own.key, "step": training.step})
 
     with contextlib.suppress(RuntimeError):  # JAX runs already, since an earlier task of this worker
         use_all_cores(cores)
     own = Run(**run)
     folder, temporary = _scratch(own.key)
     try:
+        if own.source:
+            own = own._replace(source=received(own.source, text))
         # Inside of a task xarray would ask the scheduler for a lock on every file it writes; this file is the worker's own.
         with config.set(scheduler="synchronous"):
-            perform(own, folder, checkpoint_every=checkpoint_every)
+            perform(own, folder, tell=tell, checkpoint_every=checkpoint_every)
         files = pack(folder)
     except Exception as error:
         return {}, describe_failure(error)

@@ -38,6 +38,12 @@ def conduct(
     if cores is not None:
         positive_integer("cores", cores)
     missing = folder.missing()
+    stuck = [run.name for run in missing if run.equation is not None]
+    if stuck and (workers is not None or scheduler is not None):
+        raise ValueError(
+            f"run {stuck[0]!r}: its equation was made in Python and stays in this process; got workers or a scheduler. Put the equation "
+            "into a file and give make_run 'path/to/file.py:name', or leave both out."
+        )
     with contextlib.ExitStack() as stack:
         client = None if scheduler is None else stack.enter_context(connected(scheduler))
         folder.begin()
@@ -45,9 +51,9 @@ def conduct(
         total: Total = stack.enter_context(total_progress(estimates(missing), shown=progress and bool(missing)))
         ends: Generator[End, None, None]
         if client is not None:
-            ends = on_cluster(client, missing, folder.pool, cores, checkpoint_every)
+            ends = on_cluster(client, missing, folder.pool, total, cores, checkpoint_every)
         elif workers is not None:
-            ends = in_processes(missing, folder.pool, workers, cores, checkpoint_every)
+            ends = in_processes(missing, folder.pool, total, workers, cores, checkpoint_every)
         else:
             ends = in_order(missing, folder.pool, total, checkpoint_every)
         with contextlib.closing(ends):

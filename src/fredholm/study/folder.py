@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from fredholm.storage import RunFolder, write_atomically
 from fredholm.study.run import Run
-from fredholm.study.work import PART, RESULT
+from fredholm.study.work import PART, RESULT, steps_done
 
 STUDY = "study.json"
 FORMAT = 1
@@ -53,7 +53,7 @@ class StudyFolder:
 
     def begin(self) -> None:
         """Writes `study.json`."""
-        runs = [run._asdict() for run in self.runs]
+        runs = [run.record() for run in self.runs]
         text = json.dumps({"format": FORMAT, "title": self.title, "pool": self._pool, "about": self.about, "runs": runs}, indent=1)
         try:
             self.pool.mkdir(parents=True, exist_ok=True)
@@ -72,7 +72,9 @@ class StudyFolder:
             content = json.loads(place.read_text(encoding="utf-8"))
             if content["format"] != FORMAT or content["pool"] not in POOLS:
                 raise ValueError(f"its format is {content['format']!r}, and this version of fredholm reads {FORMAT}")
-            runs = [Run(str(run["name"]), dict(run["settings"]), dict(run["labels"])) for run in content["runs"]]
+            runs = [
+                Run(str(run["name"]), dict(run["settings"]), dict(run["labels"]), str(run.get("source", ""))) for run in content["runs"]
+            ]
             return cls(Path(path), str(content["title"]), runs, content["pool"], dict(content["about"]))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{place} cannot be read: {error}.") from error
@@ -123,11 +125,7 @@ class StudyFolder:
         """How a run stands."""
         if self.is_finished(run):
             return State(run.name, "finished", run.settings["steps"], "")
-        try:
-            done = int(json.loads((self.place(run) / "run.json").read_text(encoding="utf-8"))["done"])
-        except (OSError, ValueError, KeyError):
-            done = 0
-        reason = self.failure(run)
+        done, reason = steps_done(self.place(run)), self.failure(run)
         return State(run.name, "failed" if reason else "under way" if done else "missing", done, reason)
 
     def _failure(self, run: Run) -> Path:

@@ -12,9 +12,10 @@ import jax
 
 from fredholm.study.progress import Total
 from fredholm.study.run import Run
-from fredholm.study.work import describe_failure, perform
+from fredholm.study.work import describe_failure, perform, steps_done
 from fredholm.training.devices import use_all_cores
 
+LOOK = 1.0  # seconds between two looks at how far the processes are
 ATTEMPTS = 3  # a run whose process is killed this often has failed
 End = tuple[Run, str]  # a run that has ended, and why it failed
 
@@ -30,9 +31,12 @@ def in_order(runs: Sequence[Run], pool: Path, total: Total, checkpoint_every: in
 
 
 def in_processes(
-    runs: Sequence[Run], pool: Path, workers: int, cores: int | None, checkpoint_every: int | None = None
+    runs: Sequence[Run], pool: Path, total: Total, workers: int, cores: int | None, checkpoint_every: int | None = None
 ) -> Generator[End, None, None]:
-    """`workers` processes, started afresh and not forked. One that is killed is replaced, and its run goes on from its checkpoint."""
+    """`workers` processes, started afresh and not forked. One that is killed is replaced, and its run goes on from its checkpoint.
+
+    How far they are is read from their checkpoints.
+    """
     cores = cores or max(1, (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1) // workers)
     waiting, attempts = list(runs), dict.fromkeys((run.key for run in runs), 0)
     while waiting:
@@ -40,7 +44,10 @@ def in_processes(
             futures: dict[Future[str], Run] = {executor.submit(_perform, run, pool, checkpoint_every): run for run in waiting}
             waiting = []
             while futures:
-                done, _ = wait(futures, return_when=FIRST_COMPLETED)
+                done, going = wait(futures, timeout=LOOK, return_when=FIRST_COMPLETED)
+                for future in going:
+                    if step := steps_done(pool / futures[future].key):
+                        total.at(futures[future], step)
                 for future in done:
                     run = futures.pop(future)
                     try:

@@ -41,13 +41,15 @@ class Total:
     def told(self, run: Run) -> Callable[[Any], None]:
         """What a run's training tells as it goes."""
 
-        def tell(training: Any) -> None:
-            part = training.step / training.setup.steps
+        return lambda training: self.at(run, training.step)
+
+    def at(self, run: Run, step: int) -> None:
+        """A run, here or elsewhere, has come to this step."""
+        part = step / run.settings["steps"]
+        if self._parts[run.key] < 1.0:  # it has not ended in the meantime
             self._at_first.setdefault(run.key, part)  # an earlier session may have done most of it
             self._parts[run.key] = part
-            self._show(self, f"{run.name}: step {training.step} of {training.setup.steps}")
-
-        return tell
+            self._show(self, f"{run.name}: step {step} of {run.settings['steps']}")
 
     def end(self, run: Run, reason: str = "") -> None:
         """A run has ended, well or with a reason."""

@@ -45,11 +45,11 @@ def perform(run: Run, folder: Path, *, tell: Tell | None = None, checkpoint_ever
 def _trained(run: Run, folder: Path, keywords: dict[str, Any]) -> Solution:
     if not _has_checkpoint(folder):
         shutil.rmtree(folder, ignore_errors=True)  # killed before its first checkpoint was whole
-        parts = {name: decode(run.settings[name]) for name in PARTS} | {name: run.settings[name] for name in KEPT}
-        return solve(**parts, out=folder, label=run.name, **keywords)
+        parts = {name: decode(run.settings[name]) for name in PARTS[1:]} | {name: run.settings[name] for name in KEPT}
+        return solve(problem=run.problem(), **parts, out=folder, label=run.name, **keywords)
     settings = RunFolder(folder).read_settings()
     unfinished = any(Status[name] is Status.INTERRUPTED for name, _ in settings["status"])
-    return resume(folder, **keywords) if unfinished else load(folder)
+    return resume(folder, problem=run.problem(), **keywords) if unfinished else load(folder, problem=run.problem())
 
 
 def _has_checkpoint(folder: Path) -> bool:
@@ -60,6 +60,14 @@ def _has_checkpoint(folder: Path) -> bool:
     except (ValueError, OSError):
         return False
     return True
+
+
+def steps_done(folder: Path) -> int:
+    """The steps of a run's newest checkpoint; 0 where there is none."""
+    try:
+        return int(json.loads((folder / "run.json").read_text(encoding="utf-8"))["done"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return 0
 
 
 def _plain(values: np.ndarray) -> list[float | None]:

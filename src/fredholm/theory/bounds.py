@@ -11,6 +11,7 @@ from fredholm.theory.linear import LinearProblem, coupling, delayed_target_syste
 
 logger = logging.getLogger("fredholm")
 ANGLES = 360  # directions in the complex plane where the numerical radius is looked for
+ROUNDING = 1e-24  # a mean square error this small, relative to that of f*, is none: float64 leaves about 1e-30
 
 
 def sigma(matrix: Float[np.ndarray, "x x"]) -> float:
@@ -50,9 +51,9 @@ class Assessment(eqx.Module):
     spectral_radius: float  # of P|Λ
     contraction: float  # κ, the norm of P|Λ in the weighted norm
     stability: float  # the smallest real part of the eigenvalues of A; positive: delayed targets converge
-    error: float  # E(f_DT − f*)²
-    projection_error: float  # E(Πf* − f*)², the least that is possible
-    sharp_constant: float  # the largest error / projection error that any labels could give
+    error: float  # E(f_DT − f*)²; 0 where it is rounding
+    projection_error: float  # E(Πf* − f*)², the least that is possible; 0 where it is rounding
+    sharp_constant: float  # the largest error / projection error that any labels could give; 1 where Φ reaches every function
 
     @property
     def paper_constant(self) -> float:
@@ -82,15 +83,20 @@ def assess(problem: LinearProblem) -> Assessment:
     identity = np.eye(len(exact))
     # f_DT − f* = (I − ΠP|Λ)⁻¹ (Π − I) f*: an identity, so that its norm is the sharp constant.
     amplification = np.linalg.solve(identity - project @ product, identity - project)
+
+    def squared(apart: Float[np.ndarray, " x"]) -> float:
+        value = norm(problem, apart) ** 2
+        return value if value > ROUNDING * norm(problem, exact) ** 2 else 0.0
+
     found = Assessment(
         sigma=sigma(product),
         numerical_radius=numerical_radius(product),
         spectral_radius=spectral_radius(product),
         contraction=weighted_norm(problem, product),
         stability=system.stability(),
-        error=norm(problem, problem.features @ system.solve() - exact) ** 2,
-        projection_error=norm(problem, project @ exact - exact) ** 2,
-        sharp_constant=weighted_norm(problem, amplification) ** 2,
+        error=squared(problem.features @ system.solve() - exact),
+        projection_error=squared(project @ exact - exact),
+        sharp_constant=max(1.0, weighted_norm(problem, amplification) ** 2),
     )
     if found.sigma >= 1:
         logger.warning("σ(P|Λ) = %.3g ≥ 1: the paper's theorem does not apply. %s", found.sigma, verdict(found))

@@ -53,21 +53,21 @@ class Effort(eqx.Module):
 
     @property
     def exponent(self) -> float:
-        """p of iterations ∝ (1/ε)^p, over the smaller half of the ε that were reached."""
+        """p of iterations ∝ (1/ε)^p, over the smaller half of the ε that were reached; NaN where those are fewer than three."""
         digits, iterations = self._late()
-        return float(np.polyfit(digits, np.log10(iterations), 1)[0])
+        return _line(digits, np.log10(iterations))
 
     @property
     def per_digit(self) -> float:
         """Iterations for each factor of ten in ε, over the same half; constant for a geometric rate."""
-        return float(np.polyfit(*self._late(), 1)[0])
+        return _line(*self._late())
 
     def _late(self) -> tuple[np.ndarray, np.ndarray]:
         """log₁₀ 1/ε and the iterations, for the smaller half of the ε that were reached."""
         reached = np.isfinite(self.iterations)
         digits, iterations = -np.log10(self.epsilon[reached]), self.iterations[reached]
-        half = digits >= (digits.min() + digits.max()) / 2
-        return digits[half], iterations[half]
+        smaller = np.argsort(digits)[len(digits) // 2 :]
+        return digits[smaller], iterations[smaller]
 
 
 def exact_effort(problem: LinearProblem, method: AbstractMethod, epsilon: Float[np.ndarray, " e"], most: int = 100_000) -> Effort:
@@ -94,6 +94,11 @@ def stochastic_effort(
     errors, n = runs.mean_square(problem, limit.solve()), keywords.get("n", 1)
     name = f"{'delayed target' if isinstance(method, DelayedTarget) else 'standard'}, N={n}"
     return Effort(name, epsilon, _first_below(runs.steps, errors, epsilon), float(len(problem.labels) * (1 + n)))
+
+
+def _line(x: np.ndarray, y: np.ndarray) -> float:
+    """The slope of the straight line through the points; NaN where there are fewer than three."""
+    return float(np.polyfit(x, y, 1)[0]) if len(x) > 2 else float("nan")
 
 
 def _best_step(system: System) -> float:

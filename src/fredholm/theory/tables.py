@@ -1,5 +1,6 @@
 """The worked example as tables of text: the command prints them, and the page of the documentation holds them."""
 
+import math
 from collections.abc import Sequence
 
 import equinox as eqx
@@ -50,8 +51,12 @@ def convergence_table(curves: Sequence[Curve]) -> TextTable:
 
 def efforts_table(efforts: Sequence[Effort]) -> TextTable:
     """Iterations to ε, as (1/ε)^exponent and for each digit."""
-    rows = [(one.name, f"{one.exponent:.2f}", f"{one.per_digit:.3g}", f"{one.evaluations:g}") for one in efforts]
-    return TextTable("Iterations to ε", ("method", "exponent of 1/ε", "a digit", "evaluations each"), rows)
+
+    def fitted(value: float, form: str) -> str:
+        return format(value, form) if math.isfinite(value) else "–"
+
+    rows = [(one.name, fitted(one.exponent, ".2f"), fitted(one.per_digit, ".3g"), f"{one.evaluations:g}") for one in efforts]
+    return TextTable("Iterations to ε ∝ (1/ε)^exponent, and evaluations in each", ("method", "exponent", "a digit", "evaluations"), rows)
 
 
 def stability_table(maps: Sequence[Map]) -> TextTable:

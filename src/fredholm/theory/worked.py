@@ -14,6 +14,7 @@ from fredholm.theory.rates import Effort, asymptotic_error, exact_effort, slope,
 from fredholm.theory.stability import Growth, Setting, diverged, growth
 from fredholm.theory.weak import WeakProblem
 
+STEPS, RUNS = 10_000, 64  # of the stochastic iterations: a minute, and exponents to about a tenth
 PLAIN = DelayedTarget(tau=0.0, regularization=0.0)  # the theorem's: θ_T = θ, detached
 METHODS: dict[str, tuple[AbstractMethod, int]] = {
     "standard, N=1": (Standard(), 1),
@@ -63,7 +64,7 @@ class Curve(eqx.Module):
         return float(np.mean(self.steps[late] * self.errors[late]))
 
 
-def convergence(problem: LinearProblem, *, steps: int = 20_000, runs: int = 256, seed: int = 0) -> list[Curve]:
+def convergence(problem: LinearProblem, *, steps: int = STEPS, runs: int = RUNS, seed: int = 0) -> list[Curve]:
     """Every method with η_t = a/(t + t₀), one x a step."""
     curves = []
     for name, (method, n) in METHODS.items():
@@ -75,7 +76,7 @@ def convergence(problem: LinearProblem, *, steps: int = 20_000, runs: int = 256,
     return curves
 
 
-def efforts(problem: LinearProblem, *, steps: int = 30_000, runs: int = 32, seed: int = 0) -> list[Effort]:
+def efforts(problem: LinearProblem, *, steps: int = STEPS, runs: int = RUNS, seed: int = 0) -> list[Effort]:
     """Iterations and evaluations to reach ε, with every x in every step, as in the paper's comparison."""
     epsilon = np.geomspace(0.3, 3e-5, 25)
     biased = standard_system(problem, 1)

@@ -1,0 +1,85 @@
+"""The user's own equation in a study: found again by its file, and known by its content, so that a change of it is another run."""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from fredholm.equation import Equation
+from fredholm.files import equation_from_file, split
+from fredholm.methods import Standard
+from fredholm.networks import MLP, Field
+from fredholm.problems.coagulation_table import cache_directory
+from fredholm.recipes import decode, encode
+from fredholm.rules import MonteCarlo
+from fredholm.storage import write_atomically
+
+ADDRESS = re.compile(r"0x[0-9a-f]+")  # of an object in this process
+
+
+def file_record(source: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """What a run records of `path/to/file.py:name`: no folder, so that a study may move, but the file's content."""
+    path, name = split(source)
+    return {"file": f"{path.name}:{name}", "options": {key: encode(value) for key, value in options.items()}, "sha256": _digest(path)}
+
+
+def object_record(equation: Equation) -> dict[str, Any]:
+    """What a run records of an equation that was made in Python."""
+    return {"opaque": f"{type(equation).__name__} made in Python", "sha256": fingerprint(equation)}
+
+
+def from_file(source: str, record: Mapping[str, Any]) -> Equation:
+    """Imports the file, if it is still the one that the study was made of."""
+    path, _ = split(source)
+    if _digest(path) != record["sha256"]:
+        raise ValueError(f"{path}: the file has changed since the study was read. Start the study again: its runs are others now.")
+    return equation_from_file(source, {name: decode(value) for name, value in record["options"].items()})
+
+
+def text_of(source: str) -> str:
+    """The file's content, which goes with a run to a worker that has no such file."""
+    return split(source)[0].read_text(encoding="utf-8") if source else ""
+
+
+def received(source: str, text: str) -> str:
+    """`path/to/file.py:name` on the machine of a worker, with the content that came with the run."""
+    path, name = split(source)
+    folder = cache_directory() / "problems" / hashlib.sha256(text.encode()).hexdigest()[:16]
+    folder.mkdir(parents=True, exist_ok=True)
+    place = folder / path.name
+    if not place.is_file() or place.read_text(encoding="utf-8") != text:
+        write_atomically(place, lambda file: file.write(text.encode()))
+    return f"{place}:{name}"
+
+
+def fingerprint(equation: Equation) -> str:
+    """A hash of what the equation computes: its loss and its exact solution as JAX traces them, with every constant in them.
+
+    Names and comments do not count; functions, limits, conditions and numbers that they have from elsewhere do.
+    """
+    network = MLP(2, 1).build(equation.inputs, equation.outputs, jax.random.key(0))
+    unknowns = {name: jnp.asarray(value) for name, value in equation.unknowns.items()}
+    u = Field(network, unknowns, equation.inputs, equation.outputs)
+    rules = equation.rules(MonteCarlo(1))
+    traced = [jax.make_jaxpr(lambda key: Standard().loss(u, None, equation, rules, 2, key)[0])(jax.random.key(0))]
+    if equation.exact is not None:
+        traced.append(jax.make_jaxpr(equation.exact)(jnp.zeros(equation.inputs)))
+    digest = hashlib.sha256(ADDRESS.sub("", repr((encode(equation.evaluation), equation.outputs, sorted(unknowns)))).encode())
+    for one in traced:
+        digest.update(ADDRESS.sub("", str(one)).encode())
+        for constant in one.consts:
+            is_key = jnp.issubdtype(constant.dtype, jax.dtypes.prng_key)
+            digest.update(np.asarray(jax.random.key_data(constant) if is_key else constant).tobytes())
+    return digest.hexdigest()
+
+
+def _digest(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be read: {error.strerror or error}. Expected path/to/file.py:name.") from None
