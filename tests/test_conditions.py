@@ -47,6 +47,9 @@ def test_periodic_compares_values_and_if_asked_slopes():
     matched = field(lambda x: jnp.cos(2 * jnp.pi * x[0]) * x[1], inputs=2)
     assert np.allclose(errors(fr.Periodic(*sides, order=1), matched), 0.0, atol=1e-5), "the points of two faces belong together"
     assert errors(fr.Periodic(*sides), field(lambda x: x[0] * x[1], inputs=2)).max() < 0
+    floor_and_ceiling = (fr.Product(UNIT, fr.Point(0.0)), fr.Product(UNIT, fr.Point(1.0)))
+    high_arch = field(lambda x: x[1] * (1 - x[1]), inputs=2)
+    assert np.allclose(errors(fr.Periodic(*floor_and_ceiling, order=1, axis=1), high_arch), [[0.0, 2.0]], atol=1e-5)
 
 
 def test_data_is_the_mean_square_over_all_rows_or_over_a_batch_of_them(key):
