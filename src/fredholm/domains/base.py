@@ -129,9 +129,7 @@ class AbstractDomain(eqx.Module):
 
     def draws(self, key: Key[Array, ""], n: int) -> Nodes:
         """n independent nodes; their weighted mean is an unbiased estimate of the integral."""
-        keys = jax.random.split(key, max(len(self.bases), 1))
-        z = jnp.stack([base.draw(keys[axis], n) for axis, base in enumerate(self.bases)], axis=-1) if self.bases else jnp.zeros((n, 0))
-        points, weights = jax.vmap(self.map)(z)
+        points, weights = jax.vmap(self.map)(_base_nodes(self.bases, key, n))
         return Nodes(points, weights / n)
 
     def sample(self, key: Key[Array, ""]) -> Any:
@@ -149,6 +147,14 @@ class AbstractDomain(eqx.Module):
             f"{type(self).__name__} has no rotation that makes every single node uniform on it; got randomize=Rotation(). "
             "Use randomize=Shift(), or a Sphere or Circle."
         )
+
+
+def _base_nodes(bases: tuple[Base, ...], key: Key[Array, ""], n: int) -> Float[Array, "n k"]:
+    """n independent nodes of the base measure; in one draw where all axes are alike, since every draw is a program to compile and to run."""
+    if len(set(bases)) <= 1:
+        return bases[0].draw(key, n * len(bases)).reshape(n, len(bases)) if bases else jnp.zeros((n, 0))
+    keys = jax.random.split(key, len(bases))
+    return jnp.stack([base.draw(keys[axis], n) for axis, base in enumerate(bases)], axis=-1)
 
 
 def haar_rotation(key: Key[Array, ""], dimension: int) -> Float[Array, "d d"]:
