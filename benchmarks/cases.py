@@ -16,7 +16,12 @@ import fredholm as fr
 
 PROBLEMS = ("poisson-2", "poisson-10", "maxwell", "smoluchowski")
 METHODS = ("standard-1", "standard-100", "double", "delayed")
-LABELS = {"standard-1": "standard, N=1", "standard-100": "standard, N=100", "double": "double sampling, 1+1", "delayed": "delayed target, N=1"}
+LABELS = {
+    "standard-1": "standard, N=1",
+    "standard-100": "standard, N=100",
+    "double": "double sampling, 1+1",
+    "delayed": "delayed target, N=1",
+}
 TITLES = {"poisson-2": "Poisson, d=2", "poisson-10": "Poisson, d=10", "maxwell": "Maxwell", "smoluchowski": "Smoluchowski, d=1"}
 
 

@@ -202,7 +202,7 @@ def main() -> None:
         key = f"{own.name}/{seeds}"
         rows[key] = row = measure(own, seeds, list(options.peer), peak, alone, options.rounds, options.seconds)
         told = {peer: f"{faster(row, peer).median:.2f}" for peer in row["rates"] if peer != "fredholm" and faster(row, peer)}
-        say(f"{key}: {({p: round(statistics.median(r)) for p, r in row['rates'].items()})} seed-steps/s, ratios {told}")
+        say(f"{key}: { ({p: round(statistics.median(r)) for p, r in row['rates'].items()}) } seed-steps/s, ratios {told}")
         if options.write:
             write_raw("throughput", {key: row}, keep=True)
     if options.write:
