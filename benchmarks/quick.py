@@ -7,7 +7,7 @@ machine: above 1 fredholm is the faster, and a ratio that falls from one commit 
 import statistics
 
 from cases import LABELS, TITLES, case
-from harness import Spread, arguments, alternate, number, ratios, say, table
+from harness import Spread, alternate, arguments, number, ratios, say, table
 from ours import Ours
 from reference import Reference
 

@@ -93,7 +93,7 @@ def fredholm(seed: int, *, own: bool) -> Reached:
             note(reached, float(np.median(training.records[-1]["error"])), time.perf_counter() - begin)
 
     same = {"rule": fr.Gauss(20), "network": fr.MLP(20, 3, "tanh"), "optimizer": fr.Adam(1e-3), "batch": 12, "steps": 1_000_000}
-    keywords: dict[str, Any] = {"method": fr.Standard(), "record_every": 50, **same} if not own else {"steps": 10_000, "record_every": 50}
+    keywords: dict[str, Any] = {"method": fr.Standard(), "record_every": 100, **same} if not own else {"steps": 10_000, "record_every": 100}
     stop = fr.Tolerance(min(LEVELS))
     fr.solve(fr.problems.Volterra(), **keywords, seeds=[seed], stop=stop, minutes=SECONDS / 60, progress=tell, throw=False)
     return reached
