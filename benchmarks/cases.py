@@ -10,6 +10,7 @@ nothing for it. With F = 2 Σ in·out for one point through the network (bias an
 """
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import fredholm as fr
@@ -57,7 +58,7 @@ class Case:
     def layers(self) -> list[tuple[int, int]]:
         """(in, out) of every layer."""
         widths = [self.inputs, *[self.width] * self.depth, self.outputs]
-        return list(zip(widths[:-1], widths[1:], strict=True))
+        return list(pairwise(widths))
 
     @property
     def flops(self) -> int:

@@ -12,6 +12,7 @@ import logging
 import time
 import warnings
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import jax
@@ -170,7 +171,7 @@ def jinns(n: int) -> Peer:
         key = jax.random.key(seed)
         begin = time.perf_counter()
         sizes = [1, 64, 64, 64, 1]
-        layers: list[Any] = [entry for a, b in zip(sizes, sizes[1:], strict=False) for entry in ((eqx.nn.Linear, a, b), (jax.nn.tanh,))]
+        layers: list[Any] = [entry for a, b in pairwise(sizes) for entry in ((eqx.nn.Linear, a, b), (jax.nn.tanh,))]
         u, start = library.nn.PINN_MLP.create(key=key, eqx_list=tuple(layers[:-1]), eq_type="PDEStatio")
         parameters = library.parameters.Params(nn_params=start, eq_params={})
         data = library.data.CubicMeshPDEStatio(

@@ -165,7 +165,7 @@ class Step:
     def smoluchowski(self, parameters: Parameters, target: Parameters | None, points: Points) -> Tensor:
         """∂n/∂t against gain and loss, and the initial condition on points of its own."""
         x, t, other, start = points["x"], points["t"], points["loss"], points["start"]
-        s, v, n, d = other.shape
+        s, v, n = other.shape[:3]
         smaller = points["gain"] * x
         activation = self.case.activation
         here = torch.cat([x, t], -1)[:, :, 0]
