@@ -97,6 +97,13 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     return "\n".join([*lines, *("| " + " | ".join(str(cell) for cell in row) + " |" for row in rows)])
 
 
+def ticks(axes: Any, values: Sequence[int]) -> None:
+    """A logarithmic axis with the measured values as its only ticks, written as they are."""
+    axes.set_xscale("log")
+    axes.set_xticks(list(values), [str(value) for value in values])
+    axes.minorticks_off()
+
+
 def machine(*packages: str) -> str:
     """One line for the page: what the numbers were measured with."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

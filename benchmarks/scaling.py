@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from cases import Case, case
-from harness import FIGURES, Spread, alternate, arguments, exponent, machine, number, say, table, write_part, write_raw
+from harness import FIGURES, Spread, alternate, arguments, exponent, machine, number, say, table, ticks, write_part, write_raw
 from ours import Ours
 
 import fredholm as fr
@@ -113,8 +113,11 @@ def picture(rows: dict[str, Any]) -> None:
             top, bottom = grid[0][column], grid[1][column]
             top.plot(row["values"], [1000 * s.median for s in spreads], "o-", color=PALETTE[1], markersize=3)
             top.fill_between(row["values"], [1000 * s.low for s in spreads], [1000 * s.high for s in spreads], alpha=0.2, color=PALETTE[1])
-            top.set(xscale="log", yscale="log", title=sweep)
-            bottom.set(xscale="log", yscale="log", xlabel=sweep)
+            for axes in (top, bottom):
+                axes.set_yscale("log")
+                ticks(axes, row["values"])
+            top.set_title(sweep)
+            bottom.set_xlabel(sweep)
             if row["bytes"]:
                 bottom.plot(row["values"], [b / 2**20 for b in row["bytes"]], "o-", color=PALETTE[2], markersize=3)
             else:

@@ -17,7 +17,7 @@ import numpy as np
 import pytorch
 import torch
 from cases import LABELS, METHODS, PROBLEMS, TITLES, Case, case
-from harness import FIGURES, Spread, Work, alternate, arguments, machine, number, ratios, say, table, write_part, write_raw
+from harness import FIGURES, Spread, Work, alternate, arguments, machine, number, ratios, say, table, ticks, write_part, write_raw
 from ours import Ours
 
 import fredholm as fr
@@ -155,7 +155,7 @@ def summary(rows: list[Any]) -> Iterator[str]:
 def picture(rows: dict[str, Any]) -> None:
     """Seed-steps per second over the number of seeds, a panel for every problem and method."""
     with house_style():
-        figure = new_figure(11, 9)
+        figure = new_figure(11, 10)
         grid = figure.subplots(len(PROBLEMS), len(METHODS), squeeze=False)
         for i, problem in enumerate(PROBLEMS):
             for j, method in enumerate(METHODS):
@@ -167,13 +167,14 @@ def picture(rows: dict[str, Any]) -> None:
                     seeds = [row["seeds"] for row in with_peer]
                     axes.plot(seeds, [s.median for s in spreads], "o-", color=color, label=label, markersize=3)
                     axes.fill_between(seeds, [s.low for s in spreads], [s.high for s in spreads], color=color, alpha=0.2, linewidth=0)
-                axes.set(xscale="log", yscale="log", title=f"{TITLES[problem]}; {LABELS[method]}")
-                axes.title.set_fontsize(8)
+                ticks(axes, [row["seeds"] for row in own] or [1])
+                axes.set_title(f"{TITLES[problem]}\n{LABELS[method]}")
+                axes.set_ylim(bottom=0)
                 if i == len(PROBLEMS) - 1:
                     axes.set_xlabel("seeds")
                 if j == 0:
                     axes.set_ylabel("seed-steps/s")
-        grid[0][0].legend()
+        figure.legend(*grid[0][0].get_legend_handles_labels(), loc="outside upper center", ncols=1 + len(PEERS))
         finish(figure, FIGURES / "benchmark-throughput.png")
 
 
