@@ -188,6 +188,8 @@ def jinns(n: int) -> Peer:
 
 def quiet() -> dict[str, Any]:
     """A Lightning trainer that neither logs nor saves: nothing but training is timed."""
+    for family in ("pytorch_lightning", "lightning.pytorch"):  # their own import sets the level, so it is set here and not before
+        logging.getLogger(f"{family}.utilities.rank_zero").setLevel(logging.ERROR)
     names = ("logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary")
     return {**dict.fromkeys(names, False), "accelerator": "cpu", "devices": 1}
 
@@ -271,8 +273,7 @@ def main() -> None:
     parser.add_argument("--peer", nargs="+", choices=list(PEERS), default=list(PEERS))
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
-    for name in ("pytorch_lightning", "lightning", "lightning.pytorch", "fredholm"):
-        logging.getLogger(name).setLevel(logging.ERROR)
+    logging.getLogger("fredholm").setLevel(logging.ERROR)
     fr.use_all_cores()
     rows = run(options.peer, options.seconds, options.rounds)
     if options.write:
