@@ -2,8 +2,8 @@
 
 u' + u = ∫₀ˣ e^(t−x) u dt on [0, 5], u(0) = 1. As shipped the example needs TensorFlow and fails there (the matrix of its quadrature has
 252 columns for 253 points). With the PyTorch backend and a matrix that is a tensor it runs: 12 points, Gauss with 20 nodes, 3 × 20 tanh.
-fredholm has the same network, points and rule, and Adam; a second line has what it uses by default. The time to an error is counted from
-the call, with compilation.
+fredholm has the same network and rule, as many points (drawn anew in every step, there fixed), and Adam; a second line has what it uses
+by default. The time to an error is counted from the call, with compilation.
 """
 
 import os
@@ -82,7 +82,7 @@ def deepxde(seed: int, optimizer: str) -> Reached:
 
 
 def fredholm(seed: int, *, own: bool) -> Reached:
-    """The same network, points and rule with Adam at a constant rate, or what fredholm uses by default."""
+    """The same network and rule and as many points with Adam at a constant rate, or what fredholm uses by default."""
     import fredholm as fr
 
     reached: Reached = {}
