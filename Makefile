@@ -3,10 +3,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
+BENCH := .venv-bench
+MINUTES ?= 90
+
 SCALE ?= laptop
 FIGURES ?= figure-1 figure-2 figure-3 figure-4 figure-5 figure-6 figure-8 figure-16 figure-20 figure-21
 
-.PHONY: help venv demo test lint docs reproduce clean
+.PHONY: help venv demo test lint docs reproduce bench bench-quick clean
 
 help:  ## What there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -39,5 +42,23 @@ docs: venv  ## Makes the pictures and tables of docs/ again
 reproduce: venv  ## The paper's figures, resumed where they were left; SCALE=smoke|laptop|paper, FIGURES="figure-1 ..."
 	for figure in $(FIGURES); do $(BIN)/fredholm reproduce $$figure --scale $(SCALE) --out runs/reproduce-$(SCALE) || exit $$?; done
 
+$(BENCH)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(BENCH)
+	$(BENCH)/bin/python -m pip install --quiet --upgrade pip
+	$(BENCH)/bin/python -m pip install --quiet --editable '.[bench]'
+	$(BENCH)/bin/python -m pip install --quiet --no-deps torchphysics==1.1.2
+	touch $@
+
+bench: $(BENCH)/.ready  ## Speed beside PyTorch and other libraries, into docs/benchmarks.md; MINUTES=90 is the budget of its longest section
+	$(BENCH)/bin/python benchmarks/throughput.py --write --minutes $(MINUTES)
+	$(BENCH)/bin/python benchmarks/libraries.py --write
+	$(BENCH)/bin/python benchmarks/volterra.py --write
+	$(BENCH)/bin/python benchmarks/scaling.py --write
+	$(BENCH)/bin/python benchmarks/startup.py --write
+	$(BENCH)/bin/python benchmarks/overhead.py --write
+
+bench-quick: venv  ## About two minutes: the training step against a plain JAX loop, as ratios
+	$(BIN)/python benchmarks/quick.py
+
 clean:  ## Removes the environment and caches
-	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(BENCH) .pytest_cache .ruff_cache .hypothesis

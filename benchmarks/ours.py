@@ -1,0 +1,40 @@
+"""fredholm as `solve` runs it: its own compiled chunk of steps, seeds sharded over the devices."""
+
+from typing import Any
+
+import jax
+
+import fredholm as fr
+from fredholm.training.loop import Training
+from fredholm.training.setup import prepare
+
+FOREVER = 1_000_000_000  # steps of a training that nobody waits for: no record falls due
+
+
+def training(equation: fr.Equation, seeds: int, **keywords: Any) -> Training:
+    """A training that never ends; other keywords are those of `solve`."""
+    return Training(prepare(equation, steps=FOREVER, record_every=FOREVER, seeds=seeds, **keywords))
+
+
+class Ours:
+    """So many steps at a time, through the host loop of `solve` without records."""
+
+    def __init__(self, equation: fr.Equation, seeds: int, **keywords: Any):
+        self.training = training(equation, seeds, **keywords)
+
+    def __call__(self, steps: int) -> None:
+        stop = self.training.step + steps
+        while self.training.step < stop:
+            self.training.advance(stop)
+
+    def memory(self) -> int:
+        """Bytes that the compiler reserves for one chunk: intermediate values, and the state of all seeds, on all devices."""
+        own = self.training
+        lowered: Any = own._chunk
+        used = lowered.lower(own.arrays, own._sums, own.equation_arrays, own.keys, 0, 1).compile().memory_analysis()
+        return own.mesh.size * (used.temp_size_in_bytes + used.output_size_in_bytes)
+
+
+def flatten_seeds(tree: Any) -> list[jax.Array]:
+    """The arrays of a stacked network."""
+    return [leaf for leaf in jax.tree.leaves(tree) if isinstance(leaf, jax.Array)]

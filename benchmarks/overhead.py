@@ -1,0 +1,133 @@
+"""What recording, progress and checkpoints cost at the default settings: `python benchmarks/overhead.py [--write]`.
+
+2D Poisson as `solve` runs it by default: 4 seeds, 20 000 steps, 100 records, a checkpoint about every 20 seconds, progress shown. The
+whole training, without its compilation, against a bare loop over the same compiled chunk; they take turns. Then each part by itself.
+"""
+
+import contextlib
+import io
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from harness import Spread, arguments, machine, ratios, say, table, write_part, write_raw
+from ours import Ours
+
+import fredholm as fr
+from fredholm.progress import show_progress
+from fredholm.solve import _train
+from fredholm.storage import FORMAT, RunFolder, environment
+from fredholm.training.loop import CHECKPOINT_SECONDS, Training
+from fredholm.training.setup import prepare
+
+SEEDS = 4
+
+
+class Whole:
+    """A training that can be run again and again without compiling again."""
+
+    def __init__(self, steps: int):
+        self.training = Training(prepare(fr.problems.Poisson(), steps=steps, seeds=SEEDS))
+        self.empty, self.start = self.training.history(), self.training.snapshot()
+        self.settings = {
+            "format": FORMAT,
+            "label": "Poisson",
+            **self.training.setup.describe(),
+            "environment": environment(),
+            "done": 0,
+            "seconds": 0.0,
+            "status": [],
+        }
+
+    def reset(self) -> None:
+        """Back to step 0."""
+        self.training.restore(self.start, 0, self.empty, 0.0)
+
+    def __call__(self) -> float:
+        """Seconds of a whole training with everything that `solve` does besides; progress goes nowhere, as on a terminal it is read."""
+        self.reset()
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
+            place = RunFolder.create(Path(folder) / "run")
+            begin = time.perf_counter()
+            _train(self.training, self.settings, place, float("inf"), None, True, False)
+            return time.perf_counter() - begin
+
+
+def parts(whole: Whole, rounds: int) -> dict[str, list[float]]:
+    """Seconds of one record, one look at the progress and one checkpoint."""
+    training = whole.training
+    seconds: dict[str, list[float]] = {}
+
+    def timed(name: str, work: Callable[[], Any]) -> None:
+        work()
+        for _ in range(rounds):
+            begin = time.perf_counter()
+            work()
+            seconds.setdefault(name, []).append(time.perf_counter() - begin)
+
+    def record() -> None:
+        training._since_record = 1
+        training._record()
+
+    timed("a record", record)
+    timed("the history, after 100 records", training.history)
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
+        place = RunFolder.create(Path(folder) / "run")
+
+        def save() -> None:
+            place.write_history(training.history())
+            place.write_checkpoint(training.snapshot(), training.step)
+            place.write_settings(whole.settings)
+
+        timed("a checkpoint", save)
+        with show_progress("Poisson", 0, training.setup.steps, shown=True) as bar:
+            timed("a look at the progress", lambda: bar.update(training))
+    return seconds
+
+
+def main() -> None:
+    """Measures, prints, and writes the page if asked to."""
+    parser = arguments(__doc__)
+    parser.set_defaults(rounds=3)
+    parser.add_argument("--steps", type=int, default=20_000, help="of a whole training; the default of the problem unless given")
+    options = parser.parse_args()
+    fr.use_all_cores()
+    bare = Ours(fr.problems.Poisson(), SEEDS)
+    whole = Whole(options.steps)
+    bare(200)
+    whole()  # compiles the records too
+    times: dict[str, list[float]] = {"bare": [], "whole": []}
+    for turn in range(options.rounds):
+        for name in ("bare", "whole") if turn % 2 == 0 else ("whole", "bare"):
+            begin = time.perf_counter()
+            seconds = whole() if name == "whole" else bare(options.steps) or time.perf_counter() - begin
+            times[name].append(seconds)
+            say(f"{name}: {seconds:.2f} s")
+    single = parts(whole, 3 * options.rounds)
+    over = Spread.of([100 * (ratio - 1) for ratio in ratios(times["whole"], times["bare"])])
+    step = float(np.median(times["bare"])) / options.steps
+    every = whole.training.setup.record_every
+    share = {"a record": every * step, "a checkpoint": CHECKPOINT_SECONDS}
+    lines = [
+        [name, Spread.of([1000 * s for s in values]), f"{100 * np.median(values) / share[name]:.2f} %" if name in share else "–"]
+        for name, values in single.items()
+    ]
+    body = "\n\n".join(
+        [
+            f"Measured with {machine('fredholm', 'jax')}; {options.steps} steps.",
+            f"Bare loop {Spread.of(times['bare'])} s; with records, progress and checkpoints {Spread.of(times['whole'])} s: "
+            f"{over.median:+.1f} % ({over.low:+.1f} to {over.high:+.1f}).",
+            table(["part", "ms", "of the time between two of them"], lines),
+        ]
+    )
+    if options.write:
+        write_raw("overhead", {"steps": options.steps, "seconds": times, "parts": single})
+        write_part("overhead", body)
+    print(body)
+
+
+if __name__ == "__main__":
+    main()
