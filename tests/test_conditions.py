@@ -77,6 +77,13 @@ def test_an_integral_condition_is_biased_with_the_standard_loss_only(method, at,
     assert error < 0.1 * 3 * VARIANCE / 2, "the sample is large enough to see the bias"
 
 
+def test_an_integral_condition_does_not_wait_for_the_target(key):
+    condition, method = fr.IntegralCondition(MASS, value=1.0), fr.DelayedTarget(regularization=0.0)
+    u, x, rules = field(lambda x: x[0] ** 2), jnp.zeros(0), [fr.MonteCarlo(2)]
+    one, other = (method.condition_loss(u, target, condition, rules, x, key) for target in (u, field(jnp.sum)))
+    assert float(one) == float(other) != 0
+
+
 def test_an_integral_condition_at_one_point_with_fixed_nodes_is_computed_once():
     condition = fr.IntegralCondition(MASS, 1.0)
     assert len(condition.points(50, [fr.Gauss(4)], jax.random.key(0))) == 1

@@ -6,7 +6,6 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 import optax
 from jax.sharding import Mesh
 from jaxtyping import Array, Bool, Float, Int, Key
@@ -114,22 +113,26 @@ def _keep_good(before: TrainState, after: TrainState, stop: Int[Array, ""]) -> T
     return eqx.tree_at(lambda s: (s.alive, s.failed_at, s.failed_loss), kept, (good, failed_at, failed_loss))
 
 
-def zero_sums(program: Program, states: TrainState, equation: Equation, keys: Keys) -> dict[str, np.ndarray]:
-    """A zero for each part of the loss and each seed."""
-    axes = (eqx.if_array(0), eqx.if_array(0) if equation.is_drawn else None, eqx.if_array(0), None)
-    parts = eqx.filter_eval_shape(eqx.filter_vmap(program.step, in_axes=axes), states, equation, keys, jnp.asarray(0))[1]
-    return {name: np.zeros(part.shape, part.dtype) for name, part in parts.items()}
+class Beginning(eqx.Module):
+    """What every seed starts from, stacked."""
+
+    keys: Keys
+    equation: Equation  # stacked only where it is drawn per seed
+    states: TrainState
+    sums: dict[str, Array]  # a zero for each part of the loss
 
 
-def begin(program: Program, network: AbstractNetwork, problem: Equation, keys: Key[Array, "s"]) -> tuple[Keys, Equation, TrainState]:
-    """The sources of randomness, the equation and the state of every seed before its first step, from the keys of the seeds; all stacked,
-    the equation where it is drawn per seed. One program: compiling each part by itself took longer than a short training."""
+def begin(program: Program, network: AbstractNetwork, problem: Equation, keys: Key[Array, "s"]) -> Beginning:
+    """Everything before the first step, from the keys of the seeds, as one program: compiling each part by itself took longer than a
+    short training."""
 
-    def one_seed(key: Key[Array, ""]) -> tuple[Keys, Equation | None, TrainState]:
+    def one_seed(key: Key[Array, ""]) -> tuple[Keys, Equation | None, TrainState, dict[str, Array]]:
         keys = Keys.split(key)
         equation = problem.realize(keys.problem)
         state = program.init(network.build(equation.inputs, equation.outputs, keys.network), equation)
-        return keys, equation if problem.is_drawn else None, state
+        loss, info = eqx.filter_eval_shape(program.method.loss, state.u, state.method, equation, program.rules, program.batch, keys.data)
+        sums = {name: jnp.zeros(part.shape, part.dtype) for name, part in {"loss": loss, **info}.items()}
+        return keys, equation if problem.is_drawn else None, state, sums
 
-    stacked, drawn, states = eqx.filter_jit(eqx.filter_vmap(one_seed))(keys)
-    return stacked, problem if drawn is None else drawn, states
+    stacked, drawn, states, sums = eqx.filter_jit(eqx.filter_vmap(one_seed))(keys)
+    return Beginning(stacked, problem if drawn is None else drawn, states, sums)

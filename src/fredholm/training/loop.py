@@ -12,7 +12,7 @@ import xarray as xr
 from fredholm.keys import seed_keys
 from fredholm.status import SeedStatus, Status
 from fredholm.storage import flatten, unflatten
-from fredholm.training.chunk import Program, TrainState, begin, compile_chunk, zero_sums
+from fredholm.training.chunk import Program, TrainState, begin, compile_chunk
 from fredholm.training.devices import place, seed_mesh
 from fredholm.training.interrupt import deferred_interrupt
 from fredholm.training.measure import compile_measure
@@ -31,12 +31,13 @@ class Training:
         self.setup = setup
         self.mesh = seed_mesh(len(setup.seeds))
         self.program = Program(setup.method, setup.rules, setup.optimizer.build(setup.steps), setup.batch, setup.average)
-        keys, equation, states = begin(self.program, setup.network, setup.problem, seed_keys(setup.seeds))
+        start = begin(self.program, setup.network, setup.problem, seed_keys(setup.seeds))
+        equation = start.equation
         self.equation_arrays, _ = eqx.partition(equation, eqx.is_array)
-        arrays, self.static = eqx.partition(states, eqx.is_array)
+        arrays, self.static = eqx.partition(start.states, eqx.is_array)
         self.arrays = place(arrays, self.mesh)
-        self._zeros = self._sums = place(zero_sums(self.program, states, equation, keys), self.mesh)
-        self.keys = place(keys, self.mesh)
+        self._zeros = self._sums = place(start.sums, self.mesh)
+        self.keys = place(start.keys, self.mesh)
         if equation.is_drawn:
             self.equation_arrays = place(self.equation_arrays, self.mesh)
         self._chunk = compile_chunk(self.program, self.static, equation, self.mesh)
