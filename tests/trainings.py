@@ -1,6 +1,6 @@
 """Short real trainings, run by test_training.py in processes of their own: `python trainings.py NAME` prints the errors as JSON.
 
-The suite compiles without optimisation, which is right for tiny runs and four times slower for these; they are compiled with a little of it.
+The suite compiles without optimisation, which is right for tiny runs and four times slower for these; they have a little of it.
 """
 
 import json
