@@ -1,6 +1,7 @@
 """Shared set-up: two CPU devices, strict shapes, and runtime type checks on the whole package."""
 
 import os
+import signal
 import sys
 import tempfile
 
@@ -21,6 +22,8 @@ with install_import_hook("fredholm", "beartype.beartype"):
 import jax
 import pytest
 
+# A shell turns Ctrl-C off for what it runs in the background, and for its children: a suite that is run so hears it all the same.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 fr.use_all_cores(2)
 jax.config.update("jax_numpy_rank_promotion", "raise")
 

@@ -257,9 +257,12 @@ def test_ctrl_c_saves_and_prints_the_resume_command(here, no_pages):
     # So many steps that the run cannot come to its end before the signal does, however busy the machine.
     arguments = command("solve", "volterra", *LONG, "--steps", "1000000", "--checkpoint-every", "10", "--out", "run")
     process = subprocess.Popen(arguments, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    wait_for_steps(here / "run", 20, process)
-    process.send_signal(signal.SIGINT)
-    _, error = process.communicate(timeout=60)
+    try:
+        wait_for_steps(here / "run", 20, process)
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert process.returncode == 130
     assert error.splitlines()[-1].endswith("Continue with: fredholm resume run"), error
     done = run_settings("run")["done"]
