@@ -44,7 +44,7 @@ CASES: Mapping[str, Case] = {
         {"DeepXDE": 2e-3, "A-PINN": 2.6e-4, "PaddleScience": 2.3e-4, "pinnies": 1.8e-4},
         SMOOTH.defaults(MLP(32, 3, "tanh"), 10_000, 64),
     ),
-    "volterra, one sample": Case(problems.Volterra, ONE_SAMPLE, 1e-3, recipe=ONE_SAMPLE.defaults(MLP(32, 3, "tanh"), 20_000, 400)),
+    "volterra, one sample": Case(problems.Volterra, ONE_SAMPLE, 1e-3, recipe=ONE_SAMPLE.defaults(MLP(32, 3, "tanh"), 20_000, 1200)),
     "volterra 2": Case(problems.Volterra2, SMOOTH, 1e-3),
     "fredholm, nonlinear": Case(problems.FredholmNonlinear, SMOOTH, 4e-4, {"A-PINN": 4.8e-4}),
     "fredholm, second kind": Case(problems.FredholmSecondKind, SMOOTH),
