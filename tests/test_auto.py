@@ -36,8 +36,9 @@ FLUX = fr.Equation(
 KEYWORDS = {"network": NETWORK, "seeds": 1, "progress": False}
 
 
-def test_a_smooth_integral_gets_nodes_without_noise_and_the_run_keeps_the_choice(tmp_path, monkeypatch):
-    solution = fr.solve(SMOOTH, AUTO, steps=4, out=tmp_path / "run", **KEYWORDS)
+def test_a_smooth_integral_gets_nodes_without_noise_and_the_run_keeps_the_choice(tmp_path, monkeypatch, capsys):
+    solution = fr.solve(SMOOTH, AUTO, steps=4, out=tmp_path / "run", **{**KEYWORDS, "progress": True})
+    said = "".join(capsys.readouterr().err.split())  # lines are folded to the width of the screen
     settings = RunFolder.open(tmp_path / "run").read_settings()
     assert decode(settings["method"]) == fr.Standard()
     assert decode(settings["rule"]) == fr.Gauss(16), "one size more than the pilot needed"
@@ -48,6 +49,7 @@ def test_a_smooth_integral_gets_nodes_without_noise_and_the_run_keeps_the_choice
     for word in ("Gauss(n=16", "Standard()", "batch 11", "Adam(0.003", "average 0.999", "the pilot cost"):
         assert any(word in reason for reason in reasons), word
         assert word in str(solution)
+        assert word.replace(" ", "") in said[: said.index("step1/4")], "before the training"
     assert settings["auto"]["evaluations"] > 5 * 32
 
     monkeypatch.setattr(sys.modules["fredholm.solve"], "choose", None)  # a second pilot would fail

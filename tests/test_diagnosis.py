@@ -90,9 +90,11 @@ def test_a_missing_condition_is_named_and_giving_it_cures(monkeypatch):
         "evaluation": fr.Evaluation(at=UNIT),
     }
     keywords = {**USUAL, "steps": 3, "batch": 4, "record_every": 1}
-    open_ended = fr.solve(fr.Equation(**flux), **keywords).diagnose()
+    meant = fr.Evaluation(at=UNIT, score="mse_mean_free")  # as Poisson's problem has it
+    open_ended = fr.solve(fr.Equation(**{**flux, "evaluation": meant}), **keywords).diagnose()
     assert "uniqueness" in open_ended
     assert "a constant can be added" in str(open_ended)
+    assert "since the score mse_mean_free leaves out a constant, but nothing else" in str(open_ended)
     closed = fr.solve(fr.Equation(**flux, conditions=fr.Condition(fr.Point(0.0), 0.0)), **keywords).diagnose()
     assert "uniqueness" not in closed
 

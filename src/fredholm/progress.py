@@ -1,7 +1,7 @@
 """What a person sees while a training runs."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol, runtime_checkable
 
@@ -88,6 +88,22 @@ def _last(training: Watched) -> str:
     return "  ".join(f"{name} {np.nanmean(value):.2e}" for name, value in shown if np.isfinite(value).any())
 
 
+def _has_screen() -> bool:
+    """True on a terminal and in a notebook."""
+    return sys.stderr.isatty() or "ipykernel" in sys.modules
+
+
+def _is_shown(shown: bool | Callable[[Watched], object] | None) -> bool:
+    return shown is True or (shown is None and _has_screen())
+
+
+def announce(lines: Sequence[str], shown: bool | Callable[[Watched], object] | None) -> None:
+    """Lines on standard error before a training, where its progress will be shown."""
+    if _is_shown(shown):
+        for line in lines:
+            Console(stderr=True).print(line, highlight=False, markup=False)
+
+
 @contextmanager
 def show_progress(
     label: str, start: int, steps: int, *, shown: bool | Callable[[Watched], object] | None
@@ -97,12 +113,11 @@ def show_progress(
     if callable(shown):
         yield Told(shown)
         return
-    terminal = sys.stderr.isatty() or "ipykernel" in sys.modules
-    if shown is False or (shown is None and not terminal):
+    if not _is_shown(shown):
         yield Silent()
         return
     console = Console(stderr=True)
-    if not terminal:
+    if not _has_screen():
         yield Lines(label, steps, console)
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[last]}"))

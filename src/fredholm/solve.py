@@ -18,7 +18,7 @@ from fredholm.inspection import describe_undetermined, is_meant, seen_in, undete
 from fredholm.methods import AbstractMethod, Auto
 from fredholm.networks import AbstractNetwork, Constrained, as_recipe
 from fredholm.optimizers import AbstractOptimizer
-from fredholm.progress import Watched, show_progress
+from fredholm.progress import Watched, announce, show_progress
 from fredholm.recipes import NotRebuildableError, decode
 from fredholm.rules import AbstractRule
 from fredholm.solution import Solution
@@ -90,7 +90,7 @@ def solve(
     if out is not None:
         RunFolder(out).check_free()  # before a pilot is spent on it
     chosen = {"method": method, "rule": rule, "optimizer": optimizer, "batch": batch, "average": average}
-    choice = _choice(problem, network, chosen, seeds, precision)
+    choice = _choice(problem, network, chosen, seeds, precision, progress)
     if choice is not None:
         chosen |= choice.keywords()
     setup = prepare(problem, network=network, steps=steps, seeds=seeds, record_every=record_every, precision=precision, stop=stop, **chosen)
@@ -176,15 +176,17 @@ def compare(
     return solutions
 
 
-def _choice(problem: Any, network: Any, given: Mapping[str, Any], seeds: Any, precision: Any) -> Choice | None:
-    """What the pilot chooses where the method is `Auto`, or where nobody names one."""
+def _choice(problem: Any, network: Any, given: Mapping[str, Any], seeds: Any, precision: Any, progress: Any) -> Choice | None:
+    """What the pilot chooses where the method is `Auto`, or where nobody names one; told before a training that shows progress."""
     method = given["method"]
     if method is None and isinstance(problem, Equation):
         method = problem.defaults.method or DEFAULT_METHOD
     if not isinstance(method, Auto) or not isinstance(problem, Equation):
         return None
     recipe = as_recipe(network if network is not None else problem.defaults.network or GENERAL_NETWORK)
+    announce([f"pilot: {method.pilot} steps choose what was not given"], progress)
     choice = choose(method, problem, recipe, given, seed=first_seed(seeds), precision=precision)
+    announce([f"chosen: {reason}" for reason in choice.reasons], progress)
     for reason in choice.reasons:
         logger.info("%s", reason)
     return choice

@@ -115,8 +115,7 @@ def _uniqueness(equation: Equation, form: Any) -> list[Symptom]:
     meant = is_meant(equation)
     if meant is None:
         return [Symptom("uniqueness", describe_undetermined(found), {})]
-    score = equation.evaluation.score if equation.evaluation else ""
-    text = f"the solution is not unique: {found}. Its score, {score}, leaves out {meant} and nothing else: add a Condition for the rest."
+    text = f"the solution is not unique: {found}. Some of it is meant, since {meant}, but nothing else: add a Condition for the rest."
     return [Symptom("uniqueness", text, {})]
 
 
