@@ -56,7 +56,7 @@ CASES: Mapping[str, Case] = {
     "bellman, d=4": Case(problems.Bellman, ONE_SAMPLE),
     "transport slab": Case(problems.TransportSlab, ONE_SAMPLE),
     "smoluchowski, constant": Case(problems.SmoluchowskiConstant, ONE_SAMPLE, 1e-2),
-    "smoluchowski, golovin": Case(problems.SmoluchowskiGolovin, ONE_SAMPLE),
+    "smoluchowski, golovin": Case(problems.SmoluchowskiGolovin, SMOOTH, 1e-2),
 }
 
 
