@@ -17,6 +17,7 @@ from fredholm.keys import Keys
 from fredholm.methods import AbstractMethod, Auto, DelayedTarget, DoubleSampling, Standard
 from fredholm.methods.base import draw, estimate
 from fredholm.networks import AbstractNetwork, Field
+from fredholm.once import compiled_once
 from fredholm.optimizers import AbstractOptimizer, Adam, Cosine
 from fredholm.rules import AbstractRule, Even, Gauss, MonteCarlo, QuasiMonteCarlo, Rotation, Scramble, Shift, Sobol
 from fredholm.training.loop import Training
@@ -61,7 +62,8 @@ class Pilot:
         self.measures = measures_of(self.problem)
         method = _possible(self.problem, [DelayedTarget(), DoubleSampling(), Standard()])
         rule = MonteCarlo(2) if isinstance(method, DoubleSampling) else MonteCarlo(1)
-        training = Training(Setup(problem, method, rule, network, Adam(), FOREVER, BATCH, (seed,), FOREVER, precision, None, 0.0))
+        setup = Setup(problem, method, rule, network, Adam(), FOREVER, BATCH, (seed,), FOREVER, precision, None, 0.0)
+        training = Training(setup, is_short=True)
         while training.step < auto.pilot:
             training.advance(auto.pilot)
         self.u: Field = jax.tree.map(lambda leaf: leaf[0] if eqx.is_array(leaf) else leaf, training.states.u)
@@ -73,7 +75,7 @@ class Pilot:
         """The integrals as exact as they get, and the equation's squared terms, at the places."""
         rules = [integral.rule or accurate(measure) for integral, measure in zip(self.problem.integrals, self.measures, strict=True)]
 
-        @jax.jit
+        @compiled_once
         def compute(keys: Key[Array, "n"]) -> Any:
             def one(key: Key[Array, ""]) -> Any:
                 x = self.problem.domain.sample(key)
@@ -91,7 +93,7 @@ class Pilot:
         rules = [integral.rule or rule for integral in self.problem.integrals]
         draws = DRAWS if rule.is_random else 1
 
-        @jax.jit
+        @compiled_once
         def compute(keys: Key[Array, "n"]) -> Float[Array, "n r e"]:
             def one(key: Key[Array, ""]) -> Float[Array, "r e"]:
                 x = self.problem.domain.sample(key)
@@ -109,7 +111,7 @@ class Pilot:
         rules = self.problem.rules(rule)
         state = method.observe(self.u, method.init(self.u), self.problem, jnp.asarray(0), jax.random.key(0))
 
-        @jax.jit
+        @compiled_once
         def compute(keys: Key[Array, "n"]) -> Float[Array, ""]:
             def one(key: Key[Array, ""]) -> Float[Array, "p"]:
                 slopes = eqx.filter_grad(lambda u: method.loss(u, state, self.problem, rules, 1, key)[0])(self.u)

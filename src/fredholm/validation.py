@@ -14,6 +14,7 @@ from fredholm.domains import AbstractDomain
 from fredholm.equation import Equation
 from fredholm.methods.base import draw, residuals, weighted_integrand
 from fredholm.networks import AbstractNetwork, Field
+from fredholm.once import compiled_once
 from fredholm.residual import AbstractResidual
 from fredholm.rules import AbstractRule
 
@@ -58,7 +59,7 @@ def sample_points(residual: AbstractResidual, n: int, seed: int = 0) -> Any:
 
 def _points_of(laws: Sequence[AbstractDomain], n: int, seed: int) -> list[Any]:
     """n points of each law."""
-    return jax.jit(lambda key: [jax.vmap(law.sample)(jax.random.split(key, n)) for law in laws])(jax.random.key(seed))
+    return compiled_once(lambda key: [jax.vmap(law.sample)(jax.random.split(key, n)) for law in laws])(jax.random.key(seed))
 
 
 def pick(stacked: Any, index: int) -> Any:
@@ -125,7 +126,7 @@ def _are_finite(equation: Equation, rules: Sequence[AbstractRule], network: Abst
         parts = zip(residuals(equation, rules), stacked, strict=True)
         return [jax.vmap(lambda x, one=one, own=own: at_one_point(u, one, own, x))(some) for (one, own), some in parts]
 
-    return jax.jit(at_all_points)(jax.random.key(0), stacked)
+    return compiled_once(at_all_points)(jax.random.key(0), stacked)
 
 
 def _check_finite(where: str, residual: AbstractResidual, flags: list[Any], stacked: Any) -> None:

@@ -11,6 +11,7 @@ from fredholm.domains import Atoms
 from fredholm.equation import Equation
 from fredholm.methods.base import draw, estimate, residuals
 from fredholm.networks import Field
+from fredholm.once import compiled_once
 from fredholm.residual import AbstractResidual, as_vector
 from fredholm.rules import AbstractRule, Even, MonteCarlo, QuasiMonteCarlo, Scramble, Sobol
 from fredholm.validation import pick, sample_points
@@ -70,7 +71,7 @@ def _converged(residual: AbstractResidual, integral: Any) -> AbstractRule:
 def _residual(where: str, residual: AbstractResidual, rules: Any, u: Field) -> ExactResidual:
     points = sample_points(residual, PLACES, seed=4)
 
-    @jax.jit
+    @compiled_once
     @jax.vmap
     def parts(x: Any) -> Any:
         left = residual.left(u, x)

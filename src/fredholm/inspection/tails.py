@@ -10,6 +10,7 @@ import numpy as np
 
 from fredholm.equation import Equation
 from fredholm.networks import MLP, Constrained
+from fredholm.once import compiled_once
 from fredholm.residual import AbstractResidual, Integral
 from fredholm.validation import fresh_field, pick, sample_points
 
@@ -56,7 +57,7 @@ def heavy_tails(equation: Equation, form: Callable[..., Any] | None = None) -> l
 def _index(residual: AbstractResidual, integral: Integral, u: Any) -> float:
     """The median index over a few x."""
 
-    @jax.jit
+    @compiled_once
     def sampled(key: Any) -> Any:
         x = residual.law.sample(key)
         measure = integral.measure(x)

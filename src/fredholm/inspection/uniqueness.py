@@ -15,6 +15,7 @@ from fredholm.domains import AbstractDomain, Base
 from fredholm.equation import Equation
 from fredholm.methods.base import draw, estimate, residuals
 from fredholm.networks import MLP, Field, Formed
+from fredholm.once import compiled_once
 from fredholm.residual import AbstractResidual, place
 from fredholm.rules import AbstractRule, Even, Gauss, MonteCarlo, QuasiMonteCarlo, Sobol
 from fredholm.validation import fresh_field, pick, sample_points
@@ -135,7 +136,7 @@ def _jacobians(
 
         start = (jnp.zeros((u.outputs, len(exponents))), [u.unknowns[name] for name in names])
 
-        @jax.jit
+        @compiled_once
         def jacobian(start: Any, key: Any, residual: Any = residual, rules: Any = rules, number: int = number, value: Any = value) -> Any:
             keys = jax.random.split(key, count)
             points = residual.points(POINTS, rules, key) if number else jax.vmap(residual.law.sample)(keys)
@@ -176,7 +177,7 @@ def _places(equation: Equation) -> np.ndarray:
             t = integral.measure(x).draws(key, 1).points
             return integral.network_input(x, jax.tree.map(lambda leaf: leaf[0], t))
 
-        nodes.append(jax.jit(jax.vmap(inputs))(jax.random.split(jax.random.key(1), POINTS)))
+        nodes.append(compiled_once(jax.vmap(inputs))(jax.random.split(jax.random.key(1), POINTS)))
     return np.concatenate(nodes)
 
 
@@ -253,7 +254,7 @@ def _looks_outside(equation: Equation, u: Field, center: Any, scale: Any) -> boo
     def value(u: Field, x: Any) -> Any:
         return equation.left(u, x) + equation.sign * estimate(equation, u, x, draw(equation, rules, x, jax.random.key(0)))
 
-    return bool(np.any(jax.jit(jax.vmap(lambda x: _slope(value, u, beyond, x)))(points) != 0))
+    return bool(np.any(compiled_once(jax.vmap(lambda x: _slope(value, u, beyond, x)))(points) != 0))
 
 
 def _slope(value: Callable[..., Any], u: Field, function: Callable[..., Any], x: Any) -> Any:
@@ -271,7 +272,7 @@ def _orders(equation: Equation, u: Field, center: Any, scale: Any) -> tuple[int,
     if equation.f is None or place(points) is None or equation.inputs > 20:
         return None
 
-    @jax.jit
+    @compiled_once
     def size(direction: Any, radians: Any) -> Any:
         def wave(p: Any) -> Any:
             return jnp.cos(radians * jnp.dot(direction, (p - center) / scale) + 0.3)

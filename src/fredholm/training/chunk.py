@@ -73,7 +73,7 @@ class Program(eqx.Module):
         return TrainState(u, optimizer, method, average, state.alive, failed_at, failed_loss, state.limit), {"loss": loss, **info}
 
 
-def compile_chunk(program: Program, static: Any, equation: Equation, mesh: Mesh) -> Callable[..., Any]:
+def compile_chunk(program: Program, static: Any, equation: Equation, mesh: Mesh, is_short: bool) -> Callable[..., Any]:
     """`chunk(arrays, sums, equation_arrays, keys, start, stop) -> (arrays, sums)`: steps start..stop of every seed, and the losses added to
     the sums.
 
@@ -97,7 +97,7 @@ def compile_chunk(program: Program, static: Any, equation: Equation, mesh: Mesh)
 
     axes = (0, 0, 0 if drawn else None, 0, None, None)
     specs = (SEEDS, SEEDS, SEEDS if drawn else EVERYWHERE, SEEDS, EVERYWHERE, EVERYWHERE)
-    return over_seeds(jax.vmap(one_seed, in_axes=axes), mesh, specs)
+    return over_seeds(jax.vmap(one_seed, in_axes=axes), mesh, specs, is_short)
 
 
 def _keep_good(before: TrainState, after: TrainState, stop: Int[Array, ""]) -> TrainState:

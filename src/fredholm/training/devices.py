@@ -9,6 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from fredholm.once import compiled_once
+
 SEEDS = PartitionSpec("seeds")
 EVERYWHERE = PartitionSpec()
 
@@ -36,12 +38,13 @@ def seed_mesh(seeds: int) -> Mesh:
     return Mesh(np.array(devices[:count]), ("seeds",))
 
 
-def over_seeds(function: Callable[..., Any], mesh: Mesh, in_specs: tuple[PartitionSpec, ...]) -> Callable[..., Any]:
+def over_seeds(function: Callable[..., Any], mesh: Mesh, in_specs: tuple[PartitionSpec, ...], is_short: bool = False) -> Callable[..., Any]:
     """A function of arrays with a leading axis of seeds, as one program on each device: nothing crosses between them."""
+    compiled = compiled_once if is_short else jax.jit
     if mesh.size == 1:
-        return jax.jit(function)
+        return compiled(function)
     # The check of varying axes is off: loops start from constants, which it takes for replicated values.
-    return jax.jit(jax.shard_map(function, mesh=mesh, in_specs=in_specs, out_specs=SEEDS, check_vma=False))
+    return compiled(jax.shard_map(function, mesh=mesh, in_specs=in_specs, out_specs=SEEDS, check_vma=False))
 
 
 def place(tree: Any, mesh: Mesh) -> Any:

@@ -25,9 +25,10 @@ DIVERGENCE = 1e6  # a loss this many times its first value is a divergence
 
 
 class Training:
-    """A training under way: the compiled functions, and the arrays of all seeds between chunks."""
+    """A training under way: the compiled functions, and the arrays of all seeds between chunks. One that is short is compiled
+    in a hurry, and its steps are slower for it."""
 
-    def __init__(self, setup: Setup):
+    def __init__(self, setup: Setup, is_short: bool = False):
         self.setup = setup
         self.mesh = seed_mesh(len(setup.seeds))
         self.program = Program(setup.method, setup.rules, setup.optimizer.build(setup.steps), setup.batch, setup.average)
@@ -40,7 +41,7 @@ class Training:
         self.keys = place(start.keys, self.mesh)
         if equation.is_drawn:
             self.equation_arrays = place(self.equation_arrays, self.mesh)
-        self._chunk = compile_chunk(self.program, self.static, equation, self.mesh)
+        self._chunk = compile_chunk(self.program, self.static, equation, self.mesh, is_short)
         self._measure = compile_measure(self.program, self.static, equation, self.mesh)
         self.step = 0
         self.seconds = 0.0
