@@ -32,7 +32,7 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 def no_probing(request, monkeypatch):
     """Tests that train do not ask whether the solution is unique, which takes seconds each time; test_inspection.py does."""
     if "probing" not in request.keywords:
-        monkeypatch.setattr(sys.modules["fredholm.solve"], "warn_if_not_unique", lambda problem, network: None)
+        monkeypatch.setattr(sys.modules["fredholm.solve"], "warn_if_ill_posed", lambda setup: None)
 
 
 @pytest.fixture(autouse=True)

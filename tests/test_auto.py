@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fredholm as fr
-from fredholm.auto import candidates, choose, unbiased_candidates
+from fredholm.auto import accurate, candidates, choose, unbiased_candidates
 from fredholm.recipes import decode
 from fredholm.storage import RunFolder
 
@@ -96,6 +96,17 @@ def test_the_rules_that_suit_a_domain():
     assert candidates([fr.Given(jnp.zeros((4, 1)))]) == [], "given samples are random themselves"
     assert all(rule.is_random for measure in (ring, sphere, UNIT, fr.Normal((0.0,), 1.0)) for rule in unbiased_candidates([measure]))
     assert math.isfinite(fr.Auto().bias)
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [UNIT, fr.HalfLine(0.0), fr.Normal(0.0, 1.0), fr.Product(fr.HalfLine(0.0), fr.HalfLine(0.0)), fr.Ball((0.0, 0.0), 1.0)],
+    ids=repr,
+)
+def test_its_measure_of_error_fits_the_range_of_single_precision(measure):
+    rule = accurate(measure)
+    rule.check(measure)
+    assert all(rule.size(measure) > other.size(measure) for other in candidates([measure]))
 
 
 @pytest.mark.parametrize("wrong", [{"points": 3}, {"bias": -1.0}, {"pilot": 0}])

@@ -56,9 +56,10 @@ FAILURES = {
 
 @pytest.fixture(autouse=True)
 def cheap(request, monkeypatch):
-    """The questions of uniqueness and contraction take seconds, and have tests of their own."""
+    """The questions of uniqueness, variance and contraction take seconds, and have tests of their own."""
     if "probing" not in request.keywords:
         monkeypatch.setattr(sys.modules["fredholm.inspection.diagnosis"], "undetermined", lambda *parts: None)
+        monkeypatch.setattr(sys.modules["fredholm.inspection.diagnosis"], "heavy_tails", lambda *parts: [])
         monkeypatch.setattr(sys.modules["fredholm.inspection.certificate"], "_stretched", lambda equation: None)
 
 
@@ -81,7 +82,7 @@ def test_a_failure_is_named_and_its_remedy_cures_it(name):
 
 @pytest.mark.probing
 def test_a_missing_condition_is_named_and_giving_it_cures(monkeypatch):
-    monkeypatch.setattr(sys.modules["fredholm.solve"], "warn_if_not_unique", lambda problem, network: None)  # it is diagnose that is asked
+    monkeypatch.setattr(sys.modules["fredholm.solve"], "warn_if_ill_posed", lambda setup: None)  # it is diagnose that is asked
     flux = {
         "domain": fr.Law(center=UNIT, radius=fr.Interval(0.1, 0.5)),
         "integrals": fr.Integral(lambda x: fr.Interval(x.center - x.radius, x.center + x.radius), lambda u, x, t: fr.derivative(u, t)),
@@ -97,6 +98,21 @@ def test_a_missing_condition_is_named_and_giving_it_cures(monkeypatch):
     assert "since the score mse_mean_free leaves out a constant, but nothing else" in str(open_ended)
     closed = fr.solve(fr.Equation(**flux, conditions=fr.Condition(fr.Point(0.0), 0.0)), **keywords).diagnose()
     assert "uniqueness" not in closed
+
+
+@pytest.mark.probing
+def test_an_infinite_variance_is_named_and_a_form_that_falls_off_cures(monkeypatch):
+    monkeypatch.setattr(sys.modules["fredholm.solve"], "warn_if_ill_posed", lambda setup: None)
+    monkeypatch.setattr(sys.modules["fredholm.inspection.diagnosis"], "undetermined", lambda *parts: None)
+    tail = fr.Integral(lambda x: fr.HalfLine(x[0]), lambda u, x, t: u(t))
+    decay = fr.Equation(domain=fr.Exponential(), f=lambda u, x: u(x), integrals=tail)
+    keywords = {**USUAL, "steps": 3, "batch": 4, "record_every": 1}
+    failed = fr.solve(decay, **keywords).diagnose()
+    assert "variance" in failed
+    assert "integral 1: a random node has infinite variance" in str(failed)
+    falling = fr.Constrained(fr.MLP(4, 1, "tanh"), lambda n, x: jnp.exp(-x[0]) * n(x))
+    assert "variance" not in fr.solve(decay, **{**keywords, "network": falling}).diagnose()
+    assert "variance" not in fr.solve(decay, **{**keywords, "method": fr.Standard(), "rule": fr.Gauss(4)}).diagnose(), "no noise"
 
 
 def test_a_training_warns_once_in_one_line(caplog):

@@ -138,6 +138,20 @@ def test_solve_warns_where_the_solution_is_not_unique_and_only_there(monkeypatch
                 fr.solve(quiet, fr.Standard())
 
 
+@pytest.mark.probing
+def test_solve_warns_where_random_nodes_have_no_variance_and_only_there(monkeypatch):
+    monkeypatch.setattr(sys.modules["fredholm.solve"], "Training", lambda setup: pytest.fail("stop here"))
+    monkeypatch.setattr(sys.modules["fredholm.solve"], "undetermined", lambda *parts: None)
+    with pytest.warns(fr.ProblemWarning, match="integral 1: .* infinite variance.*Constrained"), pytest.raises(pytest.fail.Exception):
+        fr.solve(breakage(), fr.Standard(), rule=fr.MonteCarlo(1))
+    falling = fr.Constrained(fr.MLP(4, 1, "tanh"), lambda n, x: jnp.exp(-x[0]) * n(x))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for quiet in ({"rule": fr.Gauss(4)}, {"rule": fr.MonteCarlo(1), "network": falling}):
+            with pytest.raises(pytest.fail.Exception):
+                fr.solve(breakage(), fr.Standard(), **quiet)
+
+
 @pytest.mark.parametrize(("power", "heavy"), [(0.0, False), (0.3, False), (0.7, True), (1.2, True)])
 def test_the_tail_index_tells_a_variance_from_none(power, heavy):
     """x^(−p) with x uniform has a tail of index 1/p."""

@@ -216,7 +216,8 @@ def accurate(measure: AbstractDomain) -> AbstractRule:
         return MonteCarlo(1)
     if axes == 1 and type(measure).rotate is not AbstractDomain.rotate:
         return Even(128)
-    return Gauss(64) if axes == 1 else Gauss(24) if axes == 2 else QuasiMonteCarlo(4096, Sobol(), Scramble())
+    tried = {1: (64, 32), 2: (24, 16)}.get(axes, ())  # On a half-line the weights of many nodes leave the range of float32.
+    return next((Gauss(n) for n in tried if _fits(Gauss(n), [measure])), QuasiMonteCarlo(4096, Sobol(), Scramble()))
 
 
 def _method_and_rule(auto: Auto, pilot: Pilot, given: AbstractRule | None, reasons: list[str]) -> tuple[AbstractMethod, AbstractRule]:

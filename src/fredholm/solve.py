@@ -14,7 +14,7 @@ import xarray as xr
 from fredholm.auto import Choice, choose
 from fredholm.checks import positive_integer
 from fredholm.equation import Equation
-from fredholm.inspection import describe_undetermined, is_meant, seen_in, undetermined
+from fredholm.inspection import describe_heavy_tail, describe_undetermined, heavy_tails, is_meant, seen_in, undetermined
 from fredholm.methods import AbstractMethod, Auto
 from fredholm.networks import AbstractNetwork, Constrained, as_recipe
 from fredholm.optimizers import AbstractOptimizer
@@ -94,7 +94,7 @@ def solve(
     if choice is not None:
         chosen |= choice.keywords()
     setup = prepare(problem, network=network, steps=steps, seeds=seeds, record_every=record_every, precision=precision, stop=stop, **chosen)
-    warn_if_not_unique(problem, setup.network)
+    warn_if_ill_posed(setup)
     settings = {
         "format": FORMAT,
         "label": label or f"{type(problem).__name__}, {type(setup.method).__name__}, {setup.rule!r}",
@@ -192,13 +192,18 @@ def _choice(problem: Any, network: Any, given: Mapping[str, Any], seeds: Any, pr
     return choice
 
 
-def warn_if_not_unique(problem: Equation, network: AbstractNetwork) -> None:
-    """Warns where a condition is missing. The library's own problems are not asked: its tests do."""
-    if problem.recipe() is not None or is_meant(problem) is not None:
+def warn_if_ill_posed(setup: Setup) -> None:
+    """Warns where a condition is missing, or random nodes have no variance. The library's own problems are not asked: its tests do."""
+    problem, network = setup.problem, setup.network
+    if problem.recipe() is not None:
         return
-    found = undetermined(problem, network.form if isinstance(network, Constrained) else None)
+    form = network.form if isinstance(network, Constrained) else None
+    found = None if is_meant(problem) else undetermined(problem, form)
     if found is not None:
         warnings.warn(describe_undetermined(found), ProblemWarning, stacklevel=3)
+    if any(rule.is_random for rule in setup.rules):
+        for tail in heavy_tails(problem, form):
+            warnings.warn(describe_heavy_tail(tail), ProblemWarning, stacklevel=3)
 
 
 def _train(

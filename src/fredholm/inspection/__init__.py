@@ -1,9 +1,10 @@
 """What is wrong or suspicious in an equation before it is trained, and in a training afterwards."""
 
 from fredholm.inspection.certificate import Certificate, certificates
-from fredholm.inspection.check import Check, Finding, check, describe_undetermined, is_meant
+from fredholm.inspection.check import Check, Finding, check, describe_heavy_tail, describe_undetermined, is_meant
 from fredholm.inspection.diagnosis import Subject, diagnose
 from fredholm.inspection.symptoms import Diagnosis, Symptom, seen_in
+from fredholm.inspection.tails import HeavyTail, heavy_tails
 from fredholm.inspection.uniqueness import Undetermined, undetermined
 
 __all__ = [
@@ -11,13 +12,16 @@ __all__ = [
     "Check",
     "Diagnosis",
     "Finding",
+    "HeavyTail",
     "Subject",
     "Symptom",
     "Undetermined",
     "certificates",
     "check",
+    "describe_heavy_tail",
     "describe_undetermined",
     "diagnose",
+    "heavy_tails",
     "is_meant",
     "seen_in",
     "undetermined",

@@ -8,7 +8,7 @@ import jax
 
 from fredholm.equation import Equation
 from fredholm.inspection.exact import exact_residuals
-from fredholm.inspection.tails import heavy_tails
+from fredholm.inspection.tails import HeavyTail, heavy_tails
 from fredholm.inspection.uniqueness import Undetermined, undetermined
 from fredholm.metrics import BLIND_TO
 from fredholm.networks import MLP, Constrained, as_recipe
@@ -82,6 +82,14 @@ def describe_undetermined(found: Undetermined) -> str:
     return f"the solution is not unique: {found}. {add} {meant}"
 
 
+def describe_heavy_tail(found: HeavyTail) -> str:
+    """The warning of `solve` and of `check`."""
+    return (
+        f"{found.where}: a random node has infinite variance (tail index {found.index:.1f}, finite above 2), so no number of them settles. "
+        f"{ENDLESS if found.is_endless else SINGULAR}"
+    )
+
+
 def is_meant(problem: Equation) -> str | None:
     """What the problem says itself that it cannot see, since its score leaves it out; None where it says nothing."""
     if problem.evaluation is None or problem.evaluation.score not in BLIND_TO:
@@ -131,15 +139,9 @@ ENDLESS = (
 def _variance(problem: Equation, form: Callable[..., Any] | None) -> list[Finding]:
     if not any(residual.integrals for residual in (problem, *problem.conditions)):
         return []
-    return [
-        Finding(
-            "warning",
-            "variance",
-            f"{found.where}: a random node has infinite variance (tail index {found.index:.1f}, finite above 2), so no number of them "
-            f"settles. {ENDLESS if found.is_endless else SINGULAR}",
-        )
-        for found in heavy_tails(problem, form)
-    ] or [Finding("ok", "variance", "random nodes have a finite variance")]
+    return [Finding("warning", "variance", describe_heavy_tail(found)) for found in heavy_tails(problem, form)] or [
+        Finding("ok", "variance", "random nodes have a finite variance")
+    ]
 
 
 def _uniqueness(problem: Equation, form: Callable[..., Any] | None) -> list[Finding]:

@@ -15,12 +15,13 @@ from jaxtyping import Array, Float, Key
 
 from fredholm.equation import Equation
 from fredholm.inspection.certificate import Certificate, certificates, unbiased_rule
-from fredholm.inspection.check import describe_undetermined, is_meant
+from fredholm.inspection.check import describe_heavy_tail, describe_undetermined, is_meant
 from fredholm.inspection.symptoms import Diagnosis, Symptom, seen_in
+from fredholm.inspection.tails import heavy_tails
 from fredholm.inspection.uniqueness import undetermined
 from fredholm.methods import AbstractMethod, DelayedTarget
 from fredholm.methods.base import Info, draw, estimate, product
-from fredholm.networks import MLP, AbstractNetwork, Constrained, Field, Perceptron
+from fredholm.networks import MLP, AbstractNetwork, Field, Formed, Perceptron
 from fredholm.optimizers import Adam, Cosine
 from fredholm.residual import AbstractResidual
 from fredholm.rules import AbstractRule, QuasiMonteCarlo
@@ -64,8 +65,8 @@ def diagnose(label: str, history: xr.Dataset, subject: Subject) -> Diagnosis:
     the gradient is asked only where nothing else is wrong and the equation is not solved."""
     symptoms = seen_in(history, subject.method, int(history["step"][-1]) if history.sizes["step"] else 0)
     symptoms = [_with_quotient(symptom, subject) for symptom in symptoms]
-    form = subject.network.form if isinstance(subject.network, Constrained) else None
-    symptoms += _uniqueness(subject.equation, form) + _dead_units(subject)
+    form = subject.u.network.form if isinstance(subject.u.network, Formed) else None
+    symptoms += _uniqueness(subject.equation, form) + _heavy_tails(subject, form) + _dead_units(subject)
     notes: list[str] = []
     try:
         found = certificates([subject.equation], [subject.answer])[0]
@@ -117,6 +118,13 @@ def _uniqueness(equation: Equation, form: Any) -> list[Symptom]:
         return [Symptom("uniqueness", describe_undetermined(found), {})]
     text = f"the solution is not unique: {found}. Some of it is meant, since {meant}, but nothing else: add a Condition for the rest."
     return [Symptom("uniqueness", text, {})]
+
+
+def _heavy_tails(subject: Subject, form: Any) -> list[Symptom]:
+    """Integrals whose random nodes have no variance; nodes without noise have none to lack."""
+    if not any(rule.is_random for rule in subject.rules):
+        return []
+    return [Symptom("variance", describe_heavy_tail(found), {}) for found in heavy_tails(subject.equation, form)]
 
 
 def _dead_units(subject: Subject) -> list[Symptom]:
@@ -207,7 +215,7 @@ def search(subject: Subject) -> float:
         return first, jax.lax.fori_loop(0, DESCENT, step, (start, optimizer.init(start), first))[2]
 
     first, least = (float(value) for value in descend(start))
-    return max(0.0, 1 - least / first) if first > 0 else 0.0
+    return min(max(0.0, 1 - least / first), 1.0) if first > 0 else 0.0  # products of independent draws may fall below 0
 
 
 def _fewer(rule: AbstractRule) -> AbstractRule:

@@ -19,7 +19,7 @@ RECORDS, STEPS = 10, 200  # of a shorter history nothing is said
 class Symptom(NamedTuple):
     """Something that is wrong with a training."""
 
-    name: str  # "bias", "drift", "lag", "noise", "capacity", "optimiser", "dead units", "uniqueness", "failed"
+    name: str  # "bias", "drift", "lag", "noise", "capacity", "optimiser", "dead units", "uniqueness", "variance", "failed"
     text: str  # what was seen, with its numbers, and what to do
     remedy: Mapping[str, Any]  # the keywords of solve that cure it; none where the equation itself must change
 
