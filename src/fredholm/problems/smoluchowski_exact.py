@@ -141,7 +141,7 @@ class SmoluchowskiGolovin(Equation):
         slowest = (1 - (1 - np.exp(-coagulation.duration)) ** 0.5) ** 2
         self.solution = GolovinSolution(coagulation, real("decay", 1.5 * slowest if decay is None else decay, low=1e-3))
         # Both integrals have one dimension. By one random sample the kernel, which has no bound, is noise: a seed in four diverged.
-        super().__init__(**self.solution.equation(SMOOTH.defaults(MLP(64, 3, "silu"), 20_000, 64)))
+        super().__init__(**self.solution.equation(SMOOTH.defaults(MLP(64, 3, "silu"), 40_000, 32)))
 
     def recipe(self) -> dict[str, Any]:
         return {"duration": self.solution.coagulation.duration, "decay": self.solution.decay}
