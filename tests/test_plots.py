@@ -14,6 +14,7 @@ from fredholm.methods import AbstractMethod
 from fredholm.networks import Field
 from fredholm.plots.comparison import plot_comparison, plot_variance
 from fredholm.plots.curves import seed_curve
+from fredholm.plots.errors import plot_errors
 from fredholm.plots.names import axis_names
 from fredholm.plots.shown import field_lines, look, plane, profiles, robust_limits
 from fredholm.plots.solution import plot_solution
@@ -230,6 +231,7 @@ def test_colours_are_those_of_the_family_and_differ():
     names = ["Standard, N=1", "standard, N=100", "double sampling", "delayed target", "mine", "_other", "$x$", "another"]
     assert colors(names)["delayed target"] == colors(["delayed target"])["delayed target"]
     assert len(set(colors(names).values())) == len(names)
+    assert colors(["recipe", "standard N=1"])["standard N=1"] == colors(["standard N=1"])["standard N=1"], "also behind another"
     assert len(colors(map(str, range(30)))) == 30
 
 
@@ -273,3 +275,16 @@ def test_a_view_names_the_axes_and_gives_the_plane_of_a_heat_map():
 def test_a_view_that_does_not_fit_is_refused(view):
     with pytest.raises(ValueError, match="View"):
         fr.Equation(fr.Box((0.0,) * 3, (1.0,) * 3), f=lambda u, x: u(x), view=fr.View(**view))
+
+
+def test_errors_stand_at_their_means_in_the_row_of_their_case_with_interval_and_target(tmp_path):
+    rows = {"first": {"recipe": (1e-3, 5e-4, 2e-3), "standard N=1": (0.5, 0.4, 0.6)}, "second_$": {"standard N=1": (0.1, 0.0, 0.2)}}
+    figure = plot_errors(rows, {"second_$": 1e-2}, "error", "title", tmp_path / "errors.png")
+    assert (tmp_path / "errors.png").stat().st_size > 1000
+    (axes,) = figure.axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["first", r"second_\$"]
+    drawn = [(line.get_xdata(), line.get_ydata(), line.get_marker()) for line in axes.lines]
+    means = {(x[0], round(y[0])) for x, y, marker in drawn if marker != "None"}
+    assert means == {(1e-3, 0), (0.5, 0), (0.1, 1)}
+    ends = {(*x, round(y[0])) for x, y, marker in drawn if marker == "None"}
+    assert ends == {(5e-4, 2e-3, 0), (0.4, 0.6, 0), (1e-3, 0.2, 1), (1e-2, 1e-2, 1)}, "a low end of 0 is cut on the logarithmic axis"

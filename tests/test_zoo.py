@@ -139,6 +139,7 @@ def test_the_command_prints_the_table_and_does_not_run_again_what_is_finished(mo
     table = [line for line in (tmp_path / "zoo" / "zoo.md").read_text(encoding="utf-8").splitlines() if line.startswith("|")]
     assert table[2].startswith("| volterra | smooth |")
     assert len({line.count("|") for line in table}) == 1, "head and rows have as many cells"
+    assert (tmp_path / "zoo" / "zoo.png").read_bytes().startswith(b"\x89PNG")
     for name in ("solve", "resume"):  # Nothing may be trained now.
         monkeypatch.setattr(zoo, name, lambda *given, **keywords: pytest.fail("it was run again"))
     assert main(COMMAND) == 0

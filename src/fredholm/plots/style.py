@@ -106,12 +106,12 @@ def finish(figure: Figure, path: str | os.PathLike[str] | None) -> Figure:
 
 def colors(names: Iterable[str]) -> dict[str, str]:
     """A colour for each method: that of its family, and the next free one of the palette for the rest."""
-    chosen: dict[str, str] = {}
-    for name in names:
-        family = next((own for word, own in FAMILIES.items() if word in name.lower()), ())
-        free = [color for color in (*family, *PALETTE) if color not in chosen.values()]
+    names, chosen = list(names), dict[str, str]()
+    families = {name: next((own for word, own in FAMILIES.items() if word in name.lower()), ()) for name in names}
+    for name in sorted(names, key=lambda name: not families[name]):
+        free = [color for color in (*families[name], *PALETTE) if color not in chosen.values()]
         chosen[name] = free[0] if free else PALETTE[len(chosen) % len(PALETTE)]
-    return chosen
+    return {name: chosen[name] for name in names}
 
 
 def plain(text: str, width: int | None = None) -> str:
