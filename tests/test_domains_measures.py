@@ -161,3 +161,17 @@ def test_limits_may_be_traced():
 def test_wrong_input_is_refused_with_what_to_do(make, words):
     with pytest.raises(ValueError, match=words):
         make()
+
+
+@pytest.mark.parametrize("x", [0.5, 2.0])
+def test_a_power_law_up_to_x_takes_up_abels_kernel(x):
+    """∫₀ˣ s^(−½) (x − s) ds = 4/3 x^(3/2)."""
+
+    @jax.jit
+    def integral(x):
+        nodes = Gauss(4).nodes(PowerLaw(0.0, x, power=0.5), jax.random.key(0))
+        return 2 * jnp.sqrt(x) * jnp.sum(nodes.weights * (x - nodes.points[:, 0]))
+
+    assert integral(jnp.asarray(x)) == pytest.approx(4 / 3 * x**1.5, rel=1e-5)
+    with pytest.raises(ValueError, match=r"PowerLaw high: .*write x\[0\]"):
+        PowerLaw(0.0, jnp.ones(1))

@@ -15,6 +15,17 @@ def is_concrete(*values: Any) -> bool:
     return not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(values))
 
 
+def limit(name: str, value: Any) -> Any:
+    """One end of a range: a float where the number is known, else a scalar array, where it depends on x."""
+    if hasattr(value, "shape") and value.shape != ():
+        raise ValueError(f"{name}: got an array of shape {value.shape}; expected a scalar. x is a point of shape (d,): write x[0], not x.")
+    if not hasattr(value, "dtype"):
+        value = float(value)
+        if not math.isfinite(value):
+            raise ValueError(f"{name}: got {value!r}; expected a finite number. For an unbounded range use HalfLine.")
+    return value
+
+
 def positive_integer(name: str, value: Any, *, least: int = 1) -> int:
     """`value` as an `int` of at least `least`, or a `ValueError` that names the argument."""
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from fredholm.checks import is_concrete, real, vector
+from fredholm.checks import is_concrete, limit, real, vector
 from fredholm.domains.base import AbstractDomain, Base
 
 
@@ -98,18 +98,19 @@ class Exponential(AbstractDistribution):
 class PowerLaw(AbstractDistribution):
     r"""A number r in $(a, b]$ whose power is uniform, $r^p \sim U[a^p, b^p]$: density $\propto r^{p-1}$.
 
-    With p = d this is the law of the radius of a uniform point in a d-dimensional ball.
+    With p = d this is the law of the radius of a uniform point in a d-dimensional ball; with p < 1 it takes up a singular kernel,
+    $\int_0^x s^{p-1} v(s)\,ds = \frac{x^p}{p}\,\mathbb{E}\,v(s)$ with `PowerLaw(0.0, x[0], power=p)`.
     """
 
-    low: float  # a >= 0
-    high: float  # b > a
+    low: Any  # a >= 0: a number, or an array of shape () where the limit depends on x
+    high: Any  # b > a
     power: float  # p > 0
 
-    def __init__(self, low: float, high: float, power: float = 1.0):
-        self.low, self.high = real("PowerLaw low", low, low=0.0), real("PowerLaw high", high, low=0.0)
+    def __init__(self, low: Any, high: Any, power: float = 1.0):
+        self.low, self.high = limit("PowerLaw low", low), limit("PowerLaw high", high)
         self.power = real("PowerLaw power", power, low=1e-6)
-        if not self.low < self.high:
-            raise ValueError(f"PowerLaw: got low={low}, high={high}; expected low < high.")
+        if is_concrete(self.low, self.high) and not 0 <= float(self.low) < float(self.high):
+            raise ValueError(f"PowerLaw: got low={float(self.low):g}, high={float(self.high):g}; expected 0 <= low < high.")
 
     @property
     def dimension(self) -> int:

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from fredholm.checks import is_concrete, vector
+from fredholm.checks import is_concrete, limit, vector
 from fredholm.domains.base import AbstractDomain, Base
 
 
@@ -18,7 +18,7 @@ class Interval(AbstractDomain):
     high: Any  # b
 
     def __init__(self, low: Any, high: Any):
-        self.low, self.high = _limit("low", low), _limit("high", high)
+        self.low, self.high = limit("Interval low", low), limit("Interval high", high)
         if is_concrete(self.low, self.high) and not float(self.low) <= float(self.high):
             raise ValueError(
                 f"Interval: got low={float(self.low):g}, high={float(self.high):g}; expected low <= high, both finite. Swap the limits "
@@ -124,16 +124,3 @@ class Simplex(AbstractDomain):
     def _edges(self) -> Float[Array, "d d"]:
         first, *others = (jnp.asarray(vertex) for vertex in self.vertices)
         return jnp.stack([other - first for other in others])
-
-
-def _limit(name: str, value: Any) -> Any:
-    """One end of an interval: a float where the number is known, else a scalar array."""
-    if hasattr(value, "shape") and value.shape != ():
-        raise ValueError(
-            f"Interval {name}: got an array of shape {value.shape}; expected a scalar. x is a point of shape (d,): write x[0], not x."
-        )
-    if not hasattr(value, "dtype"):
-        value = float(value)
-        if not math.isfinite(value):
-            raise ValueError(f"Interval {name}: got {value!r}; expected a finite number. For an unbounded range use HalfLine.")
-    return value
