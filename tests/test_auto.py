@@ -109,6 +109,15 @@ def test_its_measure_of_error_fits_the_range_of_single_precision(measure):
     assert all(rule.size(measure) > other.size(measure) for other in candidates([measure]))
 
 
+def test_integrals_of_conditions_alone_get_two_quiet_and_unbiased_estimates():
+    unit_mass = fr.IntegralCondition(fr.Integral(UNIT, lambda u, x, t: u(t)), 1.0)
+    density = fr.Equation(domain=UNIT, f=lambda u, x: fr.derivative(u, x) + u(x), conditions=unit_mass)
+    choice = choose(AUTO, density, NETWORK, {})
+    assert (choice.method, choice.rule) == (fr.DoubleSampling(), fr.Even(8, fr.Shift()))
+    assert choice.evaluations == 0, "no pilot"
+    assert choose(AUTO, density, NETWORK, {"rule": fr.MonteCarlo(2)}).rule == fr.MonteCarlo(2)
+
+
 @pytest.mark.parametrize("wrong", [{"points": 3}, {"bias": -1.0}, {"pilot": 0}])
 def test_wrong_input(wrong):
     with pytest.raises(ValueError, match=f"Auto {next(iter(wrong))}"):

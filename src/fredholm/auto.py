@@ -19,6 +19,7 @@ from fredholm.methods.base import draw, estimate
 from fredholm.networks import AbstractNetwork, Field
 from fredholm.once import compiled_once
 from fredholm.optimizers import AbstractOptimizer, Adam, Cosine
+from fredholm.residual import AbstractResidual
 from fredholm.rules import AbstractRule, Even, Gauss, MonteCarlo, QuasiMonteCarlo, Rotation, Scramble, Shift, Sobol
 from fredholm.training.loop import Training
 from fredholm.training.setup import GENERAL_AVERAGE, GENERAL_BATCH, Setup
@@ -138,15 +139,16 @@ def choose(
         check_equation(problem, problem.rules(given.get("rule") or MonteCarlo(1)), network)
     evaluations = 0
     if not problem.integrals:
-        noisy = any(condition.integrals for condition in problem.conditions)
-        method = auto.using or (DoubleSampling() if noisy else Standard())
+        measures = [measure for condition in problem.conditions for measure in measures_of(condition)]
+        method = auto.using or (DoubleSampling() if measures else Standard())
+        rule = given.get("rule") or (unbiased_candidates(measures)[-1] if measures else MonteCarlo(1))
         why = (
-            "only conditions have integrals, and two independent estimates of each are unbiased"
-            if noisy
+            f"only conditions have integrals, and two independent estimates of each are unbiased; by {rule!r}"
+            if measures
             else "there is no integral to estimate"
         )
         reasons.append(f"{method!r}: {why}")
-        choice = (method, given.get("rule") or MonteCarlo(8), given.get("batch") or GENERAL_BATCH)
+        choice = (method, rule, given.get("batch") or GENERAL_BATCH)
     else:
         with jax.enable_x64(precision == "float64"):
             pilot = Pilot(auto, problem, network, precision, seed)
@@ -163,10 +165,10 @@ def choose(
     return Choice(*choice, optimizer, average, tuple(reasons), evaluations, seconds)
 
 
-def measures_of(problem: Equation) -> list[AbstractDomain]:
-    """The measures of the equation's integrals at some x."""
-    x = pick(sample_points(problem, 1), 0)
-    return [integral.measure(x) for integral in problem.integrals]
+def measures_of(residual: AbstractResidual) -> list[AbstractDomain]:
+    """The measures of the integrals of an equation, or of a condition, at some x."""
+    x = pick(sample_points(residual, 1), 0)
+    return [integral.measure(x) for integral in residual.integrals]
 
 
 def looks(problem: Equation, method: AbstractMethod, rule: AbstractRule) -> int:
