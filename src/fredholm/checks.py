@@ -19,11 +19,11 @@ def limit(name: str, value: Any) -> Any:
     """One end of a range: a float where the number is known, else a scalar array, where it depends on x."""
     if hasattr(value, "shape") and value.shape != ():
         raise ValueError(f"{name}: got an array of shape {value.shape}; expected a scalar. x is a point of shape (d,): write x[0], not x.")
-    if not hasattr(value, "dtype"):
-        value = float(value)
-        if not math.isfinite(value):
-            raise ValueError(f"{name}: got {value!r}; expected a finite number. For an unbounded range use HalfLine.")
-    return value
+    if hasattr(value, "dtype"):
+        return value
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{name}: got {value!r}; expected a finite number. For an unbounded range use HalfLine.")
+    return real(name, value)
 
 
 def positive_integer(name: str, value: Any, *, least: int = 1) -> int:
