@@ -1,6 +1,9 @@
 """Shared set-up: two CPU devices, strict shapes, and runtime type checks on the whole package."""
 
+import atexit
+import gc
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -11,7 +14,9 @@ os.environ["XLA_FLAGS"] = (
     "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true "
     "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
 )
-os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", tempfile.mkdtemp(prefix="fredholm-tests-"))
+if "JAX_COMPILATION_CACHE_DIR" not in os.environ:  # the first process; its workers find it set
+    os.environ["JAX_COMPILATION_CACHE_DIR"] = tempfile.mkdtemp(prefix="fredholm-tests-")
+    atexit.register(shutil.rmtree, os.environ["JAX_COMPILATION_CACHE_DIR"], ignore_errors=True)
 os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
 
 from jaxtyping import install_import_hook
@@ -26,6 +31,9 @@ import pytest
 signal.signal(signal.SIGINT, signal.default_int_handler)
 fr.use_all_cores(2)
 jax.config.update("jax_numpy_rank_promotion", "raise")
+# Traced programs are a million objects that stay: to look through them for garbage as often as Python does takes a twentieth of the time.
+gc.freeze()
+gc.set_threshold(50_000, 20, 100)
 
 
 @pytest.fixture(autouse=True)

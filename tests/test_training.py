@@ -1,6 +1,6 @@
 """Short real trainings, one for each class of the paper and the ordinary equation: the bias is there, and a cure works.
 
-The bounds have a margin over the six seeds that were tried (four for Smoluchowski); two of them are trained here.
+The bounds have a margin over the six seeds that were tried; two of them are trained here.
 """
 
 import json
@@ -18,13 +18,13 @@ BOUNDS = {
     "volterra": (0.3, 0.03),  # relative L2
     "poisson": (2.5e-3, 2.0e-3),  # mse_linear_free; a constant scores 2.3e-2
     "maxwell": (7.0e-3, 3.5e-3),  # mse_mean_free; a constant scores 2.0e-2
-    "smoluchowski": (0.25, 0.02),  # mse; a constant scores 0.2
+    "smoluchowski": (0.25, 0.025),  # mse; a constant scores 0.2
 }
 
 
 @pytest.mark.parametrize("problem", BOUNDS)
 def test_the_bias_and_its_cure(problem):
-    environment = {**os.environ, "XLA_FLAGS": "--xla_backend_optimization_level=1 --xla_cpu_parallel_codegen_split_count=1"}
+    environment = {**os.environ, "XLA_FLAGS": os.environ["XLA_FLAGS"].replace("optimization_level=0", "optimization_level=1")}
     script = Path(__file__).with_name("trainings.py")
     done = subprocess.run([sys.executable, str(script), problem], env=environment, capture_output=True, text=True, check=True)
     result = json.loads(done.stdout.splitlines()[-1])

@@ -31,7 +31,7 @@ def poisson():
 
 def maxwell():
     problem, optimizer = fr.problems.Maxwell(), fr.Adam(1e-2, fr.Cosine())
-    keywords = {"steps": 2500, "seeds": SEEDS, "network": fr.MLP(32, 4, "silu"), "optimizer": optimizer, "batch": 40}
+    keywords = {"steps": 1500, "seeds": SEEDS, "network": fr.MLP(32, 4, "silu"), "optimizer": optimizer, "batch": 20}
     return {
         "standard": fr.solve(problem, fr.Standard(), rule=fr.MonteCarlo(1), **keywords),
         "cured": fr.solve(problem, fr.Standard(), rule=fr.Even(5, fr.Rotation()), **keywords),
@@ -39,7 +39,7 @@ def maxwell():
 
 
 def smoluchowski():
-    problem, keywords = fr.problems.Smoluchowski(), {"steps": 5000, "seeds": SEEDS, "rule": fr.MonteCarlo(1), "batch": 80}
+    problem, keywords = fr.problems.Smoluchowski(), {"steps": 3000, "seeds": SEEDS, "rule": fr.MonteCarlo(1), "batch": 80}
     return {
         "standard": fr.solve(problem, fr.Standard(), **keywords),
         "cured": fr.solve(problem, PUBLISHED, **keywords),

@@ -232,7 +232,7 @@ def test_verbose_shows_the_log_and_quiet_does_not(capsys, monkeypatch):
 # Processes
 
 
-def test_killed_run_resumes_bit_for_bit_and_two_processes_do_not_share(here, capsys):
+def test_killed_run_resumes_bit_for_bit_and_two_processes_do_not_share(here, capsys, no_pages):
     process = subprocess.Popen(command("solve", "volterra", *LONG, "--checkpoint-every", "10", "--out", "killed"), stderr=subprocess.PIPE)
     try:
         wait_for_steps(here / "killed", 50, process)
@@ -243,9 +243,7 @@ def test_killed_run_resumes_bit_for_bit_and_two_processes_do_not_share(here, cap
         process.kill()
         process.communicate()
     assert run_settings("killed")["done"] < 3000
-    no_pages = "import sys, fredholm.cli.training as t; t.write_pages = lambda _, folder: folder; sys.exit(t.fr.cli.main())"
-    for arguments in (["resume", "killed"], ["solve", "volterra", *LONG, "--out", "whole"]):
-        subprocess.run([sys.executable, "-c", no_pages, *arguments], check=True, capture_output=True)
+    assert main(["resume", "killed"]) == main(["solve", "volterra", *LONG, "--out", "whole"]) == 0
     killed, whole = (RunFolder(name).read_checkpoint() for name in ("killed", "whole"))
     assert killed[1] == whole[1] == 3000
     assert set(killed[0]) == set(whole[0])

@@ -12,6 +12,7 @@ import jax
 
 import fredholm as fr
 from fredholm.problems.coagulation_table import cache_directory
+from fredholm.training.devices import keep_programs
 
 logger = logging.getLogger("fredholm")
 
@@ -27,9 +28,7 @@ def start_jax() -> None:
         except OSError as error:
             logger.info("no cache of compiled programs: %s", error)
             return
-        jax.config.update("jax_compilation_cache_dir", str(folder))
-        # The check of an equation is hundreds of small programs, and they take most of the time before the first step.
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+        keep_programs(folder)
 
 
 def compilation_cache() -> Path:

@@ -13,7 +13,7 @@ import jax
 from fredholm.study.progress import Total
 from fredholm.study.run import Run
 from fredholm.study.work import describe_failure, perform, steps_done
-from fredholm.training.devices import use_all_cores
+from fredholm.training.devices import keep_programs, use_all_cores
 
 LOOK = 1.0  # seconds between two looks at how far the processes are
 ATTEMPTS = 3  # a run whose process is killed this often has failed
@@ -74,8 +74,8 @@ def _processes(workers: int, cores: int) -> Iterator[ProcessPoolExecutor]:
 def _begin(cores: int, cache: str | None) -> None:
     """Before JAX starts in a new process: its devices, and the cache of compiled programs of the process that started it."""
     use_all_cores(cores)
-    jax.config.update("jax_compilation_cache_dir", cache)
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+    if cache is not None:
+        keep_programs(cache)
 
 
 def _perform(run: Run, pool: Path, checkpoint_every: int | None) -> str:
