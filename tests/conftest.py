@@ -18,6 +18,7 @@ if "JAX_COMPILATION_CACHE_DIR" not in os.environ:  # the first process; its work
     os.environ["JAX_COMPILATION_CACHE_DIR"] = tempfile.mkdtemp(prefix="fredholm-tests-")
     atexit.register(shutil.rmtree, os.environ["JAX_COMPILATION_CACHE_DIR"], ignore_errors=True)
 os.environ["JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"] = "0"
+os.environ["JAX_TRACEBACK_IN_LOCATIONS_LIMIT"] = "0"  # where in our code an operation comes from is not asked
 
 from jaxtyping import install_import_hook
 
