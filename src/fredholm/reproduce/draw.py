@@ -25,6 +25,7 @@ from fredholm.study.outcome import solution
 
 PUBLISHED = "#555555"
 DOTTED: Any = {"linestyle": (0, (1, 1.2)), "linewidth": 1.3, "alpha": 0.8}  # what is published
+VEILED: Any = {"fontsize": 6.5, "frameon": True, "framealpha": 0.8, "edgecolor": "none"}  # legible where curves leave no room
 LEGEND = "solid: ours, means with 95 % intervals or ranges over seeds; dotted, crosses or hatched: published"
 CIRCLES = ((-0.9, 0.75, 0.5), (0.7, 0.8, 0.75), (-0.55, -0.75, 0.8), (0.95, -0.8, 0.45))  # centre and radius
 
@@ -87,7 +88,7 @@ class _Drawing:
             own_truth = np.interp(known.x, line.abscissa, line.spread(truth)[..., 0].mean(axis=-1))
             axes.plot(model.x, np.polyval(np.polyfit(known.y, own_truth, 1), model.y), **DOTTED, color=PUBLISHED, label="published")
         axes.set_ylabel("standardised $U$")
-        axes.legend(fontsize=6.5)
+        axes.legend(**VEILED)
         return None
 
     def _curves(self, axes: Axes, panel: Curves) -> None:
@@ -125,7 +126,7 @@ class _Drawing:
         if panel.quantity == "error":
             axes.set_ylabel(self._metric(panel.lines.values()))
         step_axis(axes)
-        axes.legend(fontsize=6.5, ncols=2 if len(palette) > 4 else 1)
+        axes.legend(**VEILED, ncols=2 if len(palette) > 4 else 1)
         return None
 
     def _bars(self, axes: Axes, panel: Bars) -> None:
@@ -167,7 +168,7 @@ class _Drawing:
         axes.set_xlabel(panel.axis)
         axes.set_ylabel(self._metric(run for runs in panel.lines.values() for run in runs.values()))
         beside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if len(palette) > 4 else {}
-        axes.legend(fontsize=6.5, **beside)
+        axes.legend(**VEILED, **beside)
 
     def _metric(self, runs: Iterable[Run]) -> str:
         found = {one.metric for run in runs if (one := self.outcome(run)) is not None}

@@ -50,7 +50,12 @@ def figure_2(scale: Scale) -> Figure:
     few = {"deterministic, N=1": d1, "double sampling, N=1": s1, "delayed target, N=1": target}
     many = {"deterministic, N=100": d100, "double sampling, N=100": s100, "delayed target, N=1": target}
     rows = [
-        [Map("deterministic, N=1", d1), Map("double sampling, N=1", s1), Map("deterministic, N=100", d100), Map("double, N=100", s100)],
+        [
+            Map("deterministic, N=1", d1),
+            Map("double sampling, N=1", s1),
+            Map("deterministic, N=100", d100),
+            Map("double sampling, N=100", s100),
+        ],
         [Curves("error with N=1", few), Curves("error with N=100", many)],
     ]
     claims = [
