@@ -1,141 +1,139 @@
-"""Auto beside a grid of hand-tuned settings, at equal looks at u and steps: by which factor is it off the best of them?
+"""Auto beside a grid of settings that a person would try, at equal looks at u and steps: by which factor is it off the best of them?
 
-`python studies/automatic.py NAME` with poisson-2, poisson-5, poisson-10, maxwell, smoluchowski-1, smoluchowski-2, or a case of the zoo by
-its file name (`fredholm compare --help` lists them) prints one table: 20 000 steps, a tenth of the published, and 4 seeds. `--steps` and
-`--seeds` for a quick look.
+`python studies/automatic.py [NAME ...]` with poisson-2, poisson-5, poisson-10, maxwell, smoluchowski-1, smoluchowski-2, or a case of the
+zoo by its file name; all of them unless given. Every problem is a study in `--out`, with its tables: what is finished is not run again. At
+the end automatic.md and automatic.png have a row for each problem that is finished.
 
-`python studies/automatic.py stability` prints how many of 16 seeds turn non-finite or end worse than a constant, for the adaptive delayed
-target and for the published form without its regulariser (Figure 3), over problems and batches.
+The best of the grid is chosen by the same seeds that it is scored on, which favours the grid.
 """
 
 import argparse
-from collections.abc import Mapping
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from cases import PAPER, ZOO
 
 import fredholm as fr
-from fredholm.auto import looks, measures_of
+from fredholm.auto import choose, looks, measures_of
+from fredholm.networks import AbstractNetwork
+from fredholm.plots.errors import plot_errors
 from fredholm.rules import AbstractRule
-from fredholm.zoo import CASES, file_name
+from fredholm.statistics import bootstrap_interval
+from fredholm.storage import write_atomically
+from fredholm.study import Outcome, Run, StudyFolder, conduct, make_run, outcomes
 
-COSINE = fr.Adam(1e-3, fr.Cosine())
-FAST = fr.Adam(3e-3, fr.Cosine())
+OPTIMIZERS = {"1e-3": fr.Adam(1e-3, fr.Cosine()), "3e-3": fr.Adam(3e-3, fr.Cosine())}
 POINTS = 800  # looks at u in each step, as the published runs have
+AUTO = "Auto"
+REACH = 1.5  # how far off the best of the grid Auto may be
+METHODS = ("standard", "double sampling", "fixed delayed target", "adaptive delayed target")
 
 
-def radial(dim: int) -> fr.Equation:
-    """Poisson's problem with one charge, scored by Algorithm 2 on a grid of 100 radii by 100 directions."""
-    usual = fr.problems.Poisson(dim=dim).evaluation
-    assert isinstance(usual, fr.problems.RadialGrid)
-    return fr.problems.Poisson(dim=dim, evaluation=fr.problems.RadialGrid(at=usual.at, radii=100, directions=100))
+def problem_of(name: str) -> fr.Equation:
+    """The problem of a name."""
+    return PAPER[name]() if name in PAPER else ZOO[name].problem()
 
 
-PROBLEMS = {
-    "poisson-2": fr.problems.Poisson,
-    "poisson-5": lambda: radial(5),
-    "poisson-10": lambda: radial(10),
-    "maxwell": fr.problems.Maxwell,
-    "smoluchowski-1": fr.problems.Smoluchowski,
-    "smoluchowski-2": lambda: fr.problems.Smoluchowski(2),
-    **{file_name(name): case.problem for name, case in CASES.items()},
-}
-PUBLISHED = {"poisson-2": "1.10e-4", "maxwell": ".00126", "smoluchowski-1": "9.7e-4"}  # the best of any method after 200 000 steps
+def rules_for(name: str, problem: fr.Equation) -> list[AbstractRule]:
+    """The rules that a person would try."""
+    if name in ("poisson-2", "maxwell"):
+        return [fr.MonteCarlo(2), *(fr.Even(n, fr.Rotation()) for n in (8, 16, 32))]
+    if name.startswith("poisson"):
+        return [fr.MonteCarlo(2), *(fr.QuasiMonteCarlo(n, randomize=fr.Rotation()) for n in (8, 64))]
+    if all(len(measure.bases) == 1 for measure in measures_of(problem)):
+        return [fr.MonteCarlo(2), fr.Even(8, fr.Shift()), fr.Gauss(8), fr.Gauss(16)]
+    return [fr.MonteCarlo(2), fr.MonteCarlo(8), fr.QuasiMonteCarlo(16, fr.Sobol(), fr.Scramble())]
 
 
-def grid(name: str, problem: fr.Equation) -> dict[str, dict[str, Any]]:
-    """The hand-tuned settings: each method with the rules that suit the domain, at a few N and both learning rates."""
-    if name.startswith(("poisson-2", "maxwell")):
-        rules: list[AbstractRule] = [fr.MonteCarlo(2), *(fr.Even(n, fr.Rotation()) for n in (8, 16, 32))]
-    elif name.startswith("poisson"):
-        rules = [fr.MonteCarlo(2), *(fr.QuasiMonteCarlo(n, randomize=fr.Rotation()) for n in (8, 64))]
-    elif problem.f is not None and all(len(measure.bases) == 1 for measure in measures_of(problem)):
-        rules = [fr.MonteCarlo(2), fr.Even(8, fr.Shift()), fr.Gauss(8), fr.Gauss(16)]
-    else:
-        rules = [fr.MonteCarlo(2), fr.MonteCarlo(8), fr.QuasiMonteCarlo(16, fr.Sobol(), fr.Scramble())]
-    published = problem.defaults.method if isinstance(problem.defaults.method, fr.DelayedTarget) else fr.DelayedTarget(0.99, 1.0)
-    methods = {"standard": fr.Standard(), "double sampling": fr.DoubleSampling(), "delayed target, fixed": published}
-    methods["delayed target, adaptive"] = fr.DelayedTarget()
-    rows = {}
-    for label, method in methods.items():
-        for rule in rules:
-            for rate, optimizer in (("1e-3", COSINE), ("3e-3", FAST)):
-                rows[f"{label}, {rule!r}, lr {rate}"] = {"method": method, "rule": rule, "optimizer": optimizer}
-    return rows
+def runs_of(name: str, steps: int, seeds: int) -> tuple[list[Run], list[str]]:
+    """Each method with each rule that it allows and both learning rates; and what Auto chose, with its reasons."""
+    problem = problem_of(name)
+    network = ((ZOO[name].recipe if name in ZOO else None) or problem.defaults).network
+    assert isinstance(network, AbstractNetwork)
+    common: dict[str, Any] = {"network": network, "steps": steps, "seeds": seeds}
+    known = problem.defaults.method
+    delayed = known if isinstance(known, fr.DelayedTarget) and known.split is not None else fr.DelayedTarget(tau=0.99, regularization=1.0)
+    tried = dict(zip(METHODS, (fr.Standard(), fr.DoubleSampling(), delayed, fr.DelayedTarget()), strict=True))
+    runs = []
+    for label, method in tried.items():
+        for rule in rules_for(name, problem):
+            try:
+                method.check(problem, problem.rules(rule))
+            except ValueError:  # Fixed nodes in double sampling, say.
+                continue
+            batch = max(1, POINTS // looks(problem, method, rule))
+            for rate, optimizer in OPTIMIZERS.items():
+                settings = {"rule": rule, "optimizer": optimizer, "batch": batch, "average": 0.999, "labels": {"method": label}}
+                runs.append(make_run(f"{label}, {rule!r}, rate {rate}", problem, method, **settings, **common))
+    choice = choose(fr.Auto(points=POINTS), problem, network, {})
+    runs.append(make_run(AUTO, problem, labels={"method": AUTO}, **choice.keywords(), **common))
+    return runs, list(choice.reasons)
 
 
-def table(name: str, steps: int, seeds: int) -> None:
-    """Every row of the grid, then Auto, and the factor between it and the best."""
-    problem = PROBLEMS[name]()
-    assert problem.evaluation is not None
-    score = problem.evaluation.score
-    print(f"\n**{name}** ({steps} steps, {seeds} seeds, about {POINTS} looks at u a step; published best: {PUBLISHED.get(name, 'none')})\n")
-    print(f"| settings | x a step | {score} | 95 % interval |\n|---|---|---|---|", flush=True)
-    means = {}
-    for label, row in grid(name, problem).items():
-        batch = max(1, POINTS // looks(problem, row["method"], row["rule"]))
-        means[label] = printed(label, problem, score, {**row, "batch": batch}, steps, seeds)
-    auto = printed("**Auto**", problem, score, {"method": fr.Auto(points=POINTS)}, steps, seeds)
-    known = {label: mean for label, mean in means.items() if np.isfinite(mean)}
-    best = min(known, key=lambda label: known[label])
-    print(f"\nAuto: {auto / known[best]:.2f} times the best of the grid ({best}).", flush=True)
+def study_of(name: str, out: Path, steps: int, seeds: int) -> StudyFolder:
+    """The study of a problem; one that has begun is taken as it is, without another pilot."""
+    place = out / name
+    if (place / "study.json").is_file():
+        folder = StudyFolder.open(place)
+        if folder.about["steps"] != steps or folder.about["seeds"] != seeds:
+            raise SystemExit(
+                f"{place} was made with {folder.about['steps']} steps and {folder.about['seeds']} seeds. Choose another --out."
+            )
+        return folder
+    runs, reasons = runs_of(name, steps, seeds)
+    return StudyFolder.create(place, f"Auto beside a grid: {name}", runs, about={"steps": steps, "seeds": seeds, "reasons": reasons})
 
 
-def printed(label: str, problem: fr.Equation, score: str, row: Mapping[str, Any], steps: int, seeds: int) -> float:
-    """Trains a row, prints it, and returns its mean; NaN where it was refused or all seeds failed."""
-    try:
-        solution = fr.solve(problem, **{"average": 0.999, **row}, steps=steps, seeds=seeds, throw=False, label=label)
-    except ValueError as error:
-        print(f"| {label} | | refused: {str(error).splitlines()[0][:80]} | |", flush=True)
-        return float("nan")
-    failed = int((~solution.good).sum())
-    mean, low, high = solution.summary()[score]
-    note = f" ({failed} of {seeds} seeds failed)" if failed else ""
-    print(f"| {label}{note} | {solution.settings['batch']} | {mean:.2e} | {low:.2e} to {high:.2e} |", flush=True)
-    for reason in (solution.settings["auto"] or {}).get("reasons", ()):
-        print(f"| … {reason} | | | |", flush=True)
-    return float("inf") if failed == seeds else mean
+def scores(one: Outcome) -> np.ndarray:
+    """The error of each seed at the end, of the averaged network."""
+    return one.scores[one.metric]
 
 
-def stability(steps: int, seeds: int) -> None:
-    """Seeds that fail, or end worse than a constant."""
-    cases = {"poisson-2": PROBLEMS["poisson-2"], "poisson-5": PROBLEMS["poisson-5"], "poisson-10": PROBLEMS["poisson-10"]}
-    cases |= {name: PROBLEMS[name] for name in ("maxwell", "smoluchowski-1")}
-    print(
-        f"\n**Stability** ({steps} steps, {seeds} seeds, N = 1)\n\n| problem | x a step | adaptive | M = 100, λ = 0 |\n|---|---|---|---|",
-        flush=True,
-    )
-    for name, make in cases.items():
-        problem = make()
-        for batch in (1, 20, 400):
-            counts = []
-            for method in (fr.DelayedTarget(), fr.DelayedTarget(tau=0.999, regularization=0.0, split=100.0)):
-                row = {"rule": fr.MonteCarlo(1), "batch": batch, "optimizer": fr.Adam(1e-3), "average": 0.0}
-                solution = fr.solve(problem, method, **row, steps=steps, seeds=seeds, throw=False)
-                counts.append(int((~solution.good | worse_than_a_constant(solution)).sum()))
-            print(f"| {name} | {batch} | {counts[0]} of {seeds} | {counts[1]} of {seeds} |", flush=True)
+def best_of(found: dict[str, Outcome], method: str | None = None) -> Outcome | None:
+    """The run of the grid, or of one of its methods, with the least mean error among those of which no seed failed."""
+    kept = [one for name, one in found.items() if name != AUTO and one.good.all() and method in (None, one.run.labels["method"])]
+    return min(kept, key=lambda one: scores(one).mean(), default=None)
 
 
-def worse_than_a_constant(solution: fr.Solution) -> np.ndarray:
-    """Whether each seed scores worse than the mean of the truth does."""
-    problem = solution.problem
-    assert problem is not None
-    assert problem.evaluation is not None
-    points = problem.evaluation.points()
-    truth = problem.truth(points)
-    constant = problem.evaluation(truth * 0 + truth.mean(axis=0, keepdims=True), truth, points)[problem.evaluation.score]
-    limit = 2.0 if problem.evaluation.score == "mse_normalized" else float(constant)  # a constant has no correlation with the truth
-    return solution.evaluate()[problem.evaluation.score] > limit
+def report(out: Path) -> None:
+    """The table and the picture of all problems of which every run has ended."""
+    lines, rows = [], {}
+    for name in (*PAPER, *ZOO):
+        if not (out / name / "study.json").is_file() or (folder := StudyFolder.open(out / name)).missing():
+            continue
+        found = outcomes(folder)
+        auto, best = found[AUTO], best_of(found)
+        assert best is not None
+        ratio, low, high = np.exp(bootstrap_interval(np.log(scores(auto) / scores(best))))
+        failed = "" if auto.good.all() else f" ({(~auto.good).sum()} of {len(auto.good)} seeds failed)"
+        cells = (name, auto.metric, _interval(auto) + failed, _interval(best), best.run.name, f"{ratio:.2f} [{low:.2f}, {high:.2f}]")
+        lines.append(f"| {' | '.join(cells)} |")
+        per_method = {AUTO: auto, **{method: one for method in METHODS if (one := best_of(found, method)) is not None}}
+        rows[name] = {label: bootstrap_interval(scores(one) / scores(best).mean(), least=0.0) for label, one in per_method.items()}
+    header = ["| problem | metric | Auto | best of the grid | which is | Auto / best |", "|---|---|---|---|---|---|"]
+    text = "\n".join([*header, *lines]) + "\n"
+    write_atomically(out / "automatic.md", lambda file: file.write(text.encode()))
+    title = "Auto beside the best settings of each method"
+    plot_errors(rows, dict.fromkeys(rows, REACH), "error / best of the grid", title, out / "automatic.png")
+    print(text)
+
+
+def _interval(one: Outcome) -> str:
+    mean, low, high = bootstrap_interval(scores(one), least=0.0)
+    return f"{mean:.2e} [{low:.1e}, {high:.1e}]"
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("name", choices=[*PROBLEMS, "stability"], metavar="NAME")
-    parser.add_argument("--steps", type=int, default=20_000)
-    parser.add_argument("--seeds", type=int)
+    parser.add_argument("names", nargs="*", choices=[*PAPER, *ZOO, []], metavar="NAME")
+    parser.add_argument("--steps", type=int, default=5000)
+    parser.add_argument("--seeds", type=int, default=4)
+    parser.add_argument("--out", type=Path, default=Path("runs/automatic"))
     options = parser.parse_args()
     fr.use_all_cores()
-    if options.name == "stability":
-        stability(options.steps, options.seeds or 16)
-    else:
-        table(options.name, options.steps, options.seeds or 4)
+    for chosen in options.names or (*PAPER, *ZOO):
+        print(chosen, file=sys.stderr, flush=True)
+        conduct(study_of(chosen, options.out, options.steps, options.seeds))
+    report(options.out)

@@ -1,0 +1,22 @@
+"""The problems that the studies of this folder train on."""
+
+import fredholm as fr
+from fredholm.zoo import CASES, file_name
+
+
+def radial(dim: int) -> fr.Equation:
+    """Poisson's problem with one charge, scored by Algorithm 2 on a grid of 100 radii by 100 directions."""
+    usual = fr.problems.Poisson(dim=dim).evaluation
+    assert isinstance(usual, fr.problems.RadialGrid)
+    return fr.problems.Poisson(dim=dim, evaluation=fr.problems.RadialGrid(at=usual.at, radii=100, directions=100))
+
+
+PAPER = {
+    "poisson-2": fr.problems.Poisson,
+    "poisson-5": lambda: radial(5),
+    "poisson-10": lambda: radial(10),
+    "maxwell": fr.problems.Maxwell,
+    "smoluchowski-1": fr.problems.Smoluchowski,
+    "smoluchowski-2": lambda: fr.problems.Smoluchowski(2),
+}
+ZOO = {file_name(name): case for name, case in CASES.items()}
