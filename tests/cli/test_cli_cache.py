@@ -1,0 +1,27 @@
+"""The cache of compiled programs, which commands and processes share."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.experimental.compilation_cache import compilation_cache
+
+from fredholm.training.devices import keep_programs
+
+
+def program(x):
+    """The same program by a new name each time: JAX has to look for it."""
+    return jax.jit(lambda y: 3 * jnp.cos(y) + 1)(x)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_program_that_was_cut_short_is_compiled_again_without_a_word(tmp_path):
+    compilation_cache.reset_cache()
+    keep_programs(tmp_path)
+    x = jnp.asarray(np.linspace(0.0, 1.0, 7))
+    expected = program(x)
+    entries = [entry for entry in tmp_path.iterdir() if "lambda" in entry.name]
+    assert entries
+    for entry in entries:
+        entry.write_bytes(entry.read_bytes()[:100])
+    np.testing.assert_array_equal(program(x), expected)
