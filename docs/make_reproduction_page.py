@@ -62,7 +62,7 @@ def _note(name: str, notes: dict[str, str]) -> list[str]:
 
 def _verdicts(folder: Path, done: list[str]) -> list[str]:
     counts = Counter(row["verdict"] for name in done for row in _rows(folder / name / "claims.csv"))
-    parts = (f"{counts[verdict.value]} {verdict.value}" for verdict in Verdict)
+    parts = (f"{verdict.value} {counts[verdict.value]}" for verdict in Verdict)
     return [f"Of the {counts.total()} claims below: {', '.join(parts)}.", ""]
 
 

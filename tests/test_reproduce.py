@@ -209,7 +209,7 @@ def test_the_page_of_the_reproduction_is_made_from_its_folders(smoke, tmp_path):
     assert "2 runs of 40 steps and 2 seeds" in text
     claims = len(figure("figure-1", "smoke").claims)
     assert text.count(f"| **{Verdict.OPEN.value}** |") == claims
-    assert f"Of the {claims} claims below: 0 holds, 0 does not hold, {claims} not resolved" in text
+    assert f"Of the {claims} claims below: holds 0, does not hold 0, not resolved at this scale {claims}." in text
     assert all((tmp_path / picture).is_file() for picture in re.findall(r"\]\((figures/.*?)\)", text))
     noted = text.replace("<!-- note figure-1 -->\n", "<!-- note figure-1 -->\nA person wrote this.\n")
     page.write_text(noted, encoding="utf-8")
