@@ -74,7 +74,7 @@ def _figure(folder: Path, name: str, notes: dict[str, str], pictures: Path) -> l
     picture = pictures / f"reproduction-{name}.png"
     with Image.open(folder / "figure.png") as image:
         image.thumbnail((WIDTH, 10 * WIDTH))
-        image.convert("P", palette=Image.Palette.ADAPTIVE, colors=200).save(picture, optimize=True)
+        image.convert("RGB").save(picture, optimize=True)
     long, many = (" or ".join(f"{value:,}" for value in sorted(values)) for values in (steps, seeds))
     ended = sum(row["status"] == "finished" for row in summary)
     missing = "" if ended == len(summary) else f" {len(summary) - ended} of them have no result."

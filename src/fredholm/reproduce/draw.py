@@ -25,6 +25,7 @@ from fredholm.study.outcome import solution
 
 PUBLISHED = "#555555"
 DOTTED: Any = {"linestyle": (0, (1, 1.2)), "linewidth": 1.3, "alpha": 0.8}  # what is published
+LEGEND_ROW = 0.09  # of the height of a panel: room above the curves
 VEILED: Any = {"fontsize": 6.5, "frameon": True, "framealpha": 0.8, "edgecolor": "none"}  # legible where curves leave no room
 LEGEND = "solid: ours, means with 95 % intervals or ranges over seeds; dotted, crosses or hatched: published"
 CIRCLES = ((-0.9, 0.75, 0.5), (0.7, 0.8, 0.75), (-0.55, -0.75, 0.8), (0.95, -0.8, 0.45))  # centre and radius
@@ -122,11 +123,13 @@ class _Drawing:
             if name in palette and near.sum() > 1:
                 axes.plot(series.x[near], series.y[near], **DOTTED, color=palette[name])
                 low, high = min(low, 0.7 * series.y[near].min()), max(high, 1.4 * series.y[near].max())
-        axes.set_ylim(low, high)
+        columns = 2 if len(palette) > 4 else 1
+        rows = -(-len(axes.get_legend_handles_labels()[1]) // columns)
+        axes.set_ylim(low, high * (high / low) ** (LEGEND_ROW * rows))
         if panel.quantity == "error":
             axes.set_ylabel(self._metric(panel.lines.values()))
         step_axis(axes)
-        axes.legend(**VEILED, ncols=2 if len(palette) > 4 else 1)
+        axes.legend(**VEILED, ncols=columns)
         return None
 
     def _bars(self, axes: Axes, panel: Bars) -> None:
