@@ -98,14 +98,21 @@ def best_of(found: dict[str, Outcome], method: str | None = None) -> Outcome | N
 
 
 def report(out: Path) -> None:
-    """The table and the picture of all problems of which every run has ended."""
+    """The table and the picture of all problems of which every run has ended, well or not."""
     lines, rows = [], {}
     for name in (*PAPER, *ZOO):
-        if not (out / name / "study.json").is_file() or (folder := StudyFolder.open(out / name)).missing():
+        if not (out / name / "study.json").is_file():
+            continue
+        folder = StudyFolder.open(out / name)
+        if any(not folder.failure(run) for run in folder.missing()):
             continue
         found = outcomes(folder)
-        auto, best = found[AUTO], best_of(found)
-        assert best is not None
+        auto, best = found.get(AUTO), best_of(found)
+        if auto is None or best is None:
+            lines.append(
+                f"| {name} | | {'failed' if auto is None else _interval(auto)} | {'all failed' if best is None else _interval(best)} | | |"
+            )
+            continue
         ratio, low, high = np.exp(bootstrap_interval(np.log(scores(auto) / scores(best))))
         failed = "" if auto.good.all() else f" ({(~auto.good).sum()} of {len(auto.good)} seeds failed)"
         cells = (name, auto.metric, _interval(auto) + failed, _interval(best), best.run.name, f"{ratio:.2f} [{low:.2f}, {high:.2f}]")
@@ -116,7 +123,8 @@ def report(out: Path) -> None:
     text = "\n".join([*header, *lines]) + "\n"
     write_atomically(out / "automatic.md", lambda file: file.write(text.encode()))
     title = "Auto beside the best settings of each method"
-    plot_errors(rows, dict.fromkeys(rows, REACH), "error / best of the grid", title, out / "automatic.png")
+    if rows:
+        plot_errors(rows, dict.fromkeys(rows, REACH), "error / best of the grid", title, out / "automatic.png")
     print(text)
 
 
@@ -127,11 +135,13 @@ def _interval(one: Outcome) -> str:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", choices=[*PAPER, *ZOO, []], metavar="NAME")
+    parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--steps", type=int, default=5000)
     parser.add_argument("--seeds", type=int, default=4)
     parser.add_argument("--out", type=Path, default=Path("runs/automatic"))
     options = parser.parse_args()
+    if unknown := [name for name in options.names if name not in {*PAPER, *ZOO}]:
+        parser.error(f"unknown problem {unknown[0]!r}. Known: {', '.join((*PAPER, *ZOO))}.")
     fr.use_all_cores()
     for chosen in options.names or (*PAPER, *ZOO):
         print(chosen, file=sys.stderr, flush=True)

@@ -113,19 +113,18 @@ def test_the_selection_covers_the_table():
 
 
 @pytest.mark.parametrize(("problem", "rule", "method"), PAIRWISE)
-def test_a_chunk_trains_and_one_run_of_a_problem_can_be_saved_loaded_scored_and_drawn(problem, rule, method, tmp_path):
+def test_a_chunk_trains_and_the_run_can_be_saved_loaded_scored_and_drawn(problem, rule, method, tmp_path):
     equation = PROBLEMS[problem]
     solution = fr.solve(equation, METHODS[method], rule=RULES[rule], network=TINY, steps=4, seeds=2, batch=4, progress=False)
     assert np.isfinite(solution.history["loss"]).all()
     assert {"integration_variance", "excess_variance", "drift", "error"} <= set(solution.history)
-    if (problem, rule, method) != next(row for row in PAIRWISE if row[0] == problem):
-        return  # What is saved, scored and drawn is the network of the problem, however it was trained.
     loaded = fr.load(solution.save(tmp_path / "run"))
     scores = loaded.evaluate()
     assert {"mse", "relative_l2", equation.evaluation.score} <= set(scores)
     assert all(np.isfinite(values).all() and len(values) == 2 for values in scores.values())
-    loaded.plot(tmp_path / "picture.png")
-    assert (tmp_path / "picture.png").stat().st_size > 10_000
+    if (problem, rule, method) == next(row for row in PAIRWISE if row[0] == problem):  # one picture of each problem
+        loaded.plot(tmp_path / "picture.png")
+        assert (tmp_path / "picture.png").stat().st_size > 10_000
 
 
 @pytest.mark.parametrize("problem", ["volterra", "poisson-2", "poisson-5", "poisson-drawn", "poisson-boundary"])
