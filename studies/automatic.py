@@ -17,6 +17,7 @@ from cases import PAPER, ZOO
 
 import fredholm as fr
 from fredholm.auto import choose, looks, measures_of
+from fredholm.checks import nearest
 from fredholm.networks import AbstractNetwork
 from fredholm.plots.errors import plot_errors
 from fredholm.rules import AbstractRule
@@ -109,9 +110,8 @@ def report(out: Path) -> None:
         found = outcomes(folder)
         auto, best = found.get(AUTO), best_of(found)
         if auto is None or best is None:
-            lines.append(
-                f"| {name} | | {'failed' if auto is None else _interval(auto)} | {'all failed' if best is None else _interval(best)} | | |"
-            )
+            ends = ("failed" if one is None else _interval(one) for one in (auto, best))
+            lines.append(f"| {name} | | {' | '.join(ends)} | | |")
             continue
         ratio, low, high = np.exp(bootstrap_interval(np.log(scores(auto) / scores(best))))
         failed = "" if auto.good.all() else f" ({(~auto.good).sum()} of {len(auto.good)} seeds failed)"
@@ -141,7 +141,7 @@ if __name__ == "__main__":
     parser.add_argument("--out", type=Path, default=Path("runs/automatic"))
     options = parser.parse_args()
     if unknown := [name for name in options.names if name not in {*PAPER, *ZOO}]:
-        parser.error(f"unknown problem {unknown[0]!r}. Known: {', '.join((*PAPER, *ZOO))}.")
+        parser.error(str(nearest("problem", unknown[0], (*PAPER, *ZOO))))
     fr.use_all_cores()
     for chosen in options.names or (*PAPER, *ZOO):
         print(chosen, file=sys.stderr, flush=True)
