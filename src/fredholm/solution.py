@@ -4,13 +4,12 @@ import html
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import xarray as xr
 from jaxtyping import Array, Float
 
 from fredholm.equation import Equation
@@ -22,6 +21,9 @@ from fredholm.recipes import NotRebuildableError, decode
 from fredholm.statistics import bootstrap_interval
 from fredholm.status import SeedStatus, Status
 from fredholm.storage import Arrays, RunFolder, unflatten
+
+if TYPE_CHECKING:
+    import xarray
 
 BLOCK = 20_000  # points that are predicted at once
 
@@ -44,7 +46,7 @@ class Solution:
         problem: Equation | None,
         settings: dict[str, Any],
         status: Sequence[SeedStatus],
-        history: xr.Dataset,
+        history: "xarray.Dataset",
         u: Field,
         target: Field,
         arrays: Arrays,
@@ -192,11 +194,13 @@ class Solution:
             name: bootstrap_interval(array[good]) for name, array in self.unknowns.items()
         }
 
-    def to_dataset(self, grid: Any = None) -> xr.Dataset:
+    def to_dataset(self, grid: Any = None) -> "xarray.Dataset":
         """The predictions as an `xarray.Dataset`, ready for NetCDF (`.to_netcdf`) or a table (`.to_dataframe().to_csv`).
 
         `grid` maps an axis name to its coordinates, `{"x": linspace(0, 1, 50), "t": [0, 1]}`, or is an array of points of shape (n, d).
         """
+        import xarray
+
         grid = self._default_grid() if grid is None else grid
         if isinstance(grid, Mapping):
             axes = {str(name): np.asarray(values, float) for name, values in grid.items()}
@@ -219,7 +223,7 @@ class Solution:
         }
         if self.problem is not None and self.problem.exact is not None and not self.problem.is_drawn:
             data["exact"] = ((*dims, *outputs), np.asarray(self.problem.truth(jnp.asarray(points, float))).reshape(*shape, *tail))
-        return xr.Dataset(data, coords={"seed": list(self.seeds), **coordinates}, attrs={"made_by": "fredholm"})
+        return xarray.Dataset(data, coords={"seed": list(self.seeds), **coordinates}, attrs={"made_by": "fredholm"})
 
     def _default_grid(self) -> Any:
         if self.problem is None or self.problem.evaluation is None:

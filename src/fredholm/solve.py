@@ -5,11 +5,10 @@ import logging
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import jax
 import optax
-import xarray as xr
 
 from fredholm.auto import Choice, choose
 from fredholm.checks import positive_integer
@@ -28,6 +27,9 @@ from fredholm.training.devices import gather
 from fredholm.training.loop import Training, describe_failures, run
 from fredholm.training.setup import GENERAL_NETWORK, Setup, first_seed, prepare, time_budget
 from fredholm.training.stopping import AbstractStop
+
+if TYPE_CHECKING:
+    import xarray
 
 logger = logging.getLogger("fredholm")
 DEFAULT_METHOD = Auto()  # of an equation that has no method of its own
@@ -248,11 +250,11 @@ def _train(
     return solution
 
 
-def _warnings(setup: Setup) -> Callable[[xr.Dataset], None]:
+def _warnings(setup: Setup) -> Callable[["xarray.Dataset"], None]:
     """One line for each symptom, when it is first seen."""
     said: set[str] = set()
 
-    def watch(history: xr.Dataset) -> None:
+    def watch(history: "xarray.Dataset") -> None:
         for symptom in seen_in(history, setup.method, setup.steps):
             if symptom.name not in said:
                 said.add(symptom.name)

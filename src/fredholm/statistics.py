@@ -1,7 +1,7 @@
 """Uncertainty over seeds, and over independent replicates."""
 
 import numpy as np
-from scipy.special import ndtri, stdtrit
+import scipy
 
 RESAMPLES = 2000
 
@@ -10,7 +10,7 @@ def student_interval(values: np.ndarray, level: float = 0.95) -> tuple[float, fl
     """The mean of independent replicates and its interval by Student's t. Each should be a mean of many, so that it is about normal."""
     values = np.asarray(values, float)
     mean, n = float(values.mean()), len(values)
-    half = float(stdtrit(n - 1, (1 + level) / 2) * values.std(ddof=1) / np.sqrt(n))
+    half = float(scipy.special.stdtrit(n - 1, (1 + level) / 2) * values.std(ddof=1) / np.sqrt(n))
     return mean, mean - half, mean + half
 
 
@@ -33,5 +33,5 @@ def bootstrap_interval(values: np.ndarray, level: float = 0.95, *, least: float 
     picks = np.random.default_rng(0).integers(0, n, (RESAMPLES, n))
     tail = (1 - level) / 2
     low, high = np.quantile(values[picks].mean(axis=1), [tail, 1 - tail])
-    stretch = float(np.sqrt(n / (n - 1)) * stdtrit(n - 1, 1 - tail) / ndtri(1 - tail))
+    stretch = float(np.sqrt(n / (n - 1)) * scipy.special.stdtrit(n - 1, 1 - tail) / scipy.special.ndtri(1 - tail))
     return mean, max(least, mean - stretch * (mean - float(low))), mean + stretch * (float(high) - mean)

@@ -15,12 +15,14 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import filelock
 import jax
 import numpy as np
-import xarray as xr
+
+if TYPE_CHECKING:
+    import xarray
 
 logger = logging.getLogger("fredholm")
 FORMAT = 1
@@ -94,13 +96,15 @@ class RunFolder:
             raise ValueError(f"{self.path}: the run's format is {found!r}; this version of fredholm reads format {FORMAT}.")
         return settings
 
-    def write_history(self, history: xr.Dataset) -> None:
+    def write_history(self, history: "xarray.Dataset") -> None:
         """Writes `history.nc`."""
         write_atomically(self.path / "history.nc", lambda file: file.write(_netcdf(history)))
 
-    def read_history(self) -> xr.Dataset:
+    def read_history(self) -> "xarray.Dataset":
         """Reads `history.nc`, whole."""
-        with xr.open_dataset(self.path / "history.nc", engine="h5netcdf") as history:
+        import xarray
+
+        with xarray.open_dataset(self.path / "history.nc", engine="h5netcdf") as history:
             return history.load()
 
     def write_checkpoint(self, arrays: Arrays, step: int) -> int:
@@ -197,7 +201,7 @@ def _git_commit() -> str | None:
     return done.stdout.strip() or None
 
 
-def _netcdf(dataset: xr.Dataset) -> bytes:
+def _netcdf(dataset: "xarray.Dataset") -> bytes:
     return bytes(dataset.to_netcdf(None, engine="h5netcdf"))
 
 

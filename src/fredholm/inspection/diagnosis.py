@@ -3,14 +3,13 @@
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-import xarray as xr
 from jaxtyping import Array, Float, Key
 
 from fredholm.equation import Equation
@@ -25,6 +24,9 @@ from fredholm.networks import MLP, AbstractNetwork, Field, Formed, Perceptron
 from fredholm.optimizers import Adam, Cosine
 from fredholm.residual import AbstractResidual
 from fredholm.rules import AbstractRule, QuasiMonteCarlo
+
+if TYPE_CHECKING:
+    import xarray
 
 UNSOLVED = 1e-3  # a true loss above this share of the squared terms of the equation is worth a diagnosis
 GRADIENTS = 32  # of the run's own batch, from which signal and noise of its gradient are told apart
@@ -60,7 +62,7 @@ class TrueLoss(AbstractMethod):
         return {"residual": product(u, residual, rules, x, key)}
 
 
-def diagnose(label: str, history: xr.Dataset, subject: Subject) -> Diagnosis:
+def diagnose(label: str, history: "xarray.Dataset", subject: Subject) -> Diagnosis:
     """What the history shows, then the equation, then the network and its gradient. What was found first explains what would come after:
     the gradient is asked only where nothing else is wrong and the equation is not solved."""
     symptoms = seen_in(history, subject.method, int(history["step"][-1]) if history.sizes["step"] else 0)

@@ -2,13 +2,15 @@
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import xarray as xr
 
 from fredholm.inspection.certificate import Certificate
 from fredholm.methods import AbstractMethod, DelayedTarget, Standard
+
+if TYPE_CHECKING:
+    import xarray
 
 BIASED = 0.3  # a standard loss with a larger share of excess variance is mostly noise that it should not minimise
 APART = 0.3  # a network further from its target than this share of its own size has left it behind
@@ -51,7 +53,7 @@ class Diagnosis:
         return "\n".join(lines)
 
 
-def seen_in(history: xr.Dataset, method: AbstractMethod, steps: int) -> list[Symptom]:
+def seen_in(history: "xarray.Dataset", method: AbstractMethod, steps: int) -> list[Symptom]:
     """The symptoms that a history shows, of a run of so many steps; nothing before its half, when much has yet to settle."""
     if history.sizes["step"] < RECORDS or not int(history["step"][-1]) >= max(STEPS, steps / 2):
         return []
@@ -61,14 +63,14 @@ def seen_in(history: xr.Dataset, method: AbstractMethod, steps: int) -> list[Sym
     return [symptom for symptom in found if symptom is not None]
 
 
-def late(history: xr.Dataset, name: str) -> float:
+def late(history: "xarray.Dataset", name: str) -> float:
     """The mean over the last tenth of the records, and over the seeds that are well."""
     values = np.asarray(history[name])
     values = values[:, -max(1, values.shape[1] // 10) :]
     return float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")
 
 
-def _bias(history: xr.Dataset, method: AbstractMethod) -> Symptom | None:
+def _bias(history: "xarray.Dataset", method: AbstractMethod) -> Symptom | None:
     if not isinstance(method, Standard) or "excess_variance" not in history:
         return None
     share = late(history, "excess_variance") / late(history, "loss")
@@ -81,7 +83,7 @@ def _bias(history: xr.Dataset, method: AbstractMethod) -> Symptom | None:
     return Symptom("bias", text, {"method": DelayedTarget()})
 
 
-def _drift(history: xr.Dataset, method: AbstractMethod) -> Symptom | None:
+def _drift(history: "xarray.Dataset", method: AbstractMethod) -> Symptom | None:
     if not isinstance(method, DelayedTarget) or "size" not in history:
         return None
     apart = late(history, "drift") / max(late(history, "size"), np.finfo(float).tiny)

@@ -15,9 +15,9 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+import scipy
 from jaxtyping import Array, Float
 from numpy.polynomial.legendre import leggauss
-from scipy.special import exp1
 
 from fredholm.checks import real
 from fredholm.domains import Interval, Product
@@ -95,7 +95,7 @@ def collocation(thickness: float, panels: int = PANELS) -> tuple[np.ndarray, np.
         roots = np.sign(cuts - x) * np.abs(cuts - x) ** 0.25
         middle, half = 0.5 * (roots[1:] + roots[:-1]), 0.5 * (roots[1:] - roots[:-1])
         r = (middle[:, None] + half[:, None] * z).ravel()
-        weights = (half[:, None] * w).ravel() * 4 * np.abs(r) ** 3 * exp1(r**4) / 2
+        weights = (half[:, None] * w).ravel() * 4 * np.abs(r) ** 3 * scipy.special.exp1(r**4) / 2
         rows.append(weights @ interpolation(x + np.sign(r) * r**4, thickness, panels))
     return nodes, np.array(rows)
 

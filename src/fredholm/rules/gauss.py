@@ -2,8 +2,8 @@
 
 import equinox as eqx
 import numpy as np
+import scipy
 from numpy.polynomial.legendre import leggauss
-from scipy.special import roots_hermitenorm, roots_laguerre
 
 from fredholm.checks import positive_integer
 from fredholm.domains import AbstractDomain, Base
@@ -48,4 +48,8 @@ class Gauss(AbstractTensorRule):
                 )
 
 
-_POLYNOMIALS = {Base.UNIT: leggauss, Base.NORMAL: roots_hermitenorm, Base.HALF_LINE: roots_laguerre}
+_POLYNOMIALS = {
+    Base.UNIT: leggauss,
+    Base.NORMAL: lambda n: scipy.special.roots_hermitenorm(n),  # scipy loads scipy.special when it is asked for
+    Base.HALF_LINE: lambda n: scipy.special.roots_laguerre(n),
+}

@@ -2,8 +2,8 @@ r"""How fast: the limit of t times the mean square error, and the iterations and
 
 import equinox as eqx
 import numpy as np
+import scipy
 from jaxtyping import Float
-from scipy.linalg import solve_continuous_lyapunov
 
 from fredholm.methods import AbstractMethod, DelayedTarget
 from fredholm.theory.iterations import StepSize, iterate
@@ -32,7 +32,7 @@ def asymptotic_error(problem: LinearProblem, law: GradientLaw, gain: float, batc
     if gain * system.stability() <= 0.5:
         raise ValueError(f"gain: got {gain:.3g}; expected more than {0.5 / system.stability():.3g}, for the rate 1/t.")
     drift = gain * system.matrix - np.eye(len(system.right)) / 2
-    covariance = solve_continuous_lyapunov(drift, gain**2 * law.noise(system.solve()) / batch)
+    covariance = scipy.linalg.solve_continuous_lyapunov(drift, gain**2 * law.noise(system.solve()) / batch)
     gram = (problem.features.T * problem.probabilities) @ problem.features
     return float(np.trace(gram @ covariance))
 

@@ -2,12 +2,12 @@
 
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import xarray as xr
 
 from fredholm.keys import seed_keys
 from fredholm.status import SeedStatus, Status
@@ -17,6 +17,9 @@ from fredholm.training.devices import place, seed_mesh
 from fredholm.training.interrupt import deferred_interrupt
 from fredholm.training.measure import compile_measure
 from fredholm.training.setup import Setup
+
+if TYPE_CHECKING:
+    import xarray
 
 CHUNK_SECONDS = 0.5  # how long the host lets the devices run before it looks
 FIRST_CHUNK = 10
@@ -87,14 +90,16 @@ class Training:
             limit = np.asarray(DIVERGENCE * np.maximum(first, 1e-3), self.arrays.limit.dtype)
             self.arrays = eqx.tree_at(lambda s: s.limit, self.arrays, place(limit, self.mesh))
 
-    def history(self) -> xr.Dataset:
+    def history(self) -> "xarray.Dataset":
         """All records over (seed, step)."""
+        import xarray  # here, and where else it is needed: it takes a sixth of the time to import the library
+
         names = list(dict.fromkeys(name for record in self.records for name in record))
         empty = np.full(len(self.setup.seeds), np.nan)
         data = {name: (("seed", "step"), np.stack([record.get(name, empty) for record in self.records], axis=1)) for name in names}
-        return xr.Dataset(data, coords={"seed": list(self.setup.seeds), "step": self.recorded_steps})
+        return xarray.Dataset(data, coords={"seed": list(self.setup.seeds), "step": self.recorded_steps})
 
-    def restore(self, arrays: dict[str, np.ndarray], step: int, history: xr.Dataset, seconds: float) -> None:
+    def restore(self, arrays: dict[str, np.ndarray], step: int, history: "xarray.Dataset", seconds: float) -> None:
         """Takes up a training where a checkpoint left it."""
         state = unflatten(self.arrays, {name: value for name, value in arrays.items() if name.startswith(".")})
         self.arrays = place(jax.tree.map(lambda new, old: jnp.asarray(new, old.dtype), state, self.arrays), self.mesh)
@@ -127,7 +132,7 @@ def run(
     checkpoint: Callable[[Status], None] | None,
     checkpoint_every: int | None,
     progress: Callable[[Training], None],
-    watch: Callable[[xr.Dataset], None],
+    watch: Callable[["xarray.Dataset"], None],
 ) -> Status:
     """Trains to the last step, the end of the time budget, the stopping rule or Ctrl-C, whichever comes first; `watch` sees the history
     after each record."""

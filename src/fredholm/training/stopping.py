@@ -1,19 +1,22 @@
 """When to stop before the last step: rules that look at the history on the host."""
 
 from abc import abstractmethod
+from typing import TYPE_CHECKING
 
 import equinox as eqx
 import numpy as np
-import xarray as xr
 
 from fredholm.checks import positive_integer, real
+
+if TYPE_CHECKING:
+    import xarray
 
 
 class AbstractStop(eqx.Module):
     """A rule that looks at the history after each record."""
 
     @abstractmethod
-    def __call__(self, history: xr.Dataset) -> bool:
+    def __call__(self, history: "xarray.Dataset") -> bool:
         """True when the training should stop."""
 
 
@@ -25,7 +28,7 @@ class Tolerance(AbstractStop):
     def __check_init__(self):
         real("Tolerance value", self.value, low=0.0)
 
-    def __call__(self, history: xr.Dataset) -> bool:
+    def __call__(self, history: "xarray.Dataset") -> bool:
         return bool(_watched(history)[-1] <= self.value)
 
 
@@ -39,7 +42,7 @@ class Plateau(AbstractStop):
         positive_integer("Plateau records", self.records)
         real("Plateau improvement", self.improvement, low=0.0, below=1.0)
 
-    def __call__(self, history: xr.Dataset) -> bool:
+    def __call__(self, history: "xarray.Dataset") -> bool:
         loss = np.nanmean(np.asarray(history["loss"]), axis=0)
         if len(loss) <= self.records:
             return False
@@ -47,5 +50,5 @@ class Plateau(AbstractStop):
         return bool(np.min(loss[-self.records :]) > before - self.improvement * abs(before))
 
 
-def _watched(history: xr.Dataset) -> np.ndarray:
+def _watched(history: "xarray.Dataset") -> np.ndarray:
     return np.nanmean(np.asarray(history["error" if "error" in history else "loss"]), axis=0)
