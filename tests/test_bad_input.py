@@ -33,6 +33,8 @@ CONSTRUCTION = {
     "width": lambda: fr.MLP(width=0),
     "Did you mean 'tanh'": lambda: fr.MLP(activation="tahn"),
     "learning_rate": lambda: fr.Adam(-1.0),
+    "Muon learning_rate": lambda: fr.Muon(-1.0),
+    "Muon beta": lambda: fr.Muon(beta=1.0),
     "Swap the limits": lambda: fr.Interval(1.0, 0.0),
     "is empty": lambda: fr.Integral(fr.Interval(1.0, 1.0), lambda u, x, t: u(t)),
     "Box: got 2 lower and 3 upper": lambda: fr.Box((0, 0), (1, 1, 1)),

@@ -175,7 +175,14 @@ def test_a_problem_can_be_made_again_from_its_recipe(problem):
 
 # A proposal that is a function of the user's own is not in a folder; a fitted one is.
 FITTED = fr.Importance(fr.MonteCarlo(4), fr.rules.Warp(((0.0, 0.65, 1.0),)))
-NOUNS = [*(rule for name, rule in RULES.items() if name != "importance"), FITTED, *METHODS.values(), TINY, fr.Adam(1e-2, fr.Cosine(0.1))]
+NOUNS = [
+    *(rule for name, rule in RULES.items() if name != "importance"),
+    FITTED,
+    *METHODS.values(),
+    TINY,
+    fr.Adam(1e-2, fr.Cosine(0.1)),
+    fr.Muon(2e-2),
+]
 
 
 @pytest.mark.parametrize("noun", NOUNS, ids=repr)

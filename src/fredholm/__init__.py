@@ -31,7 +31,7 @@ from fredholm.methods import Auto, DelayedTarget, DoubleSampling, Standard
 from fredholm.metrics import Evaluation
 from fredholm.networks import MLP, Constrained
 from fredholm.operators import curl, derivative, directional, divergence, gradient, laplacian
-from fredholm.optimizers import Adam, Constant, Cosine
+from fredholm.optimizers import Adam, Constant, Cosine, Muon
 from fredholm.rules import (
     AdditiveRecursion,
     ClenshawCurtis,
@@ -98,6 +98,7 @@ __all__ = [
     "Line",
     "LogNormal",
     "MonteCarlo",
+    "Muon",
     "Normal",
     "NormalizedSphere",
     "Offline",

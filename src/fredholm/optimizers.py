@@ -65,6 +65,26 @@ class Adam(AbstractOptimizer):
         return optax.adam(self.schedule.build(self.learning_rate, steps), self.b1, self.b2, self.eps)
 
 
+class Muon(AbstractOptimizer):
+    r"""Muon (Jordan et al., 2024): a weight matrix moves by $\eta\,U V^\top$, where $U\Sigma V^\top$ is its averaged gradient; what is not
+    a matrix moves by Adam with Nesterov's momentum. Directions in which the gradient is weak are learnt as fast as the strong ones.
+    """
+
+    learning_rate: float = 1e-2  # η, of the matrices
+    schedule: AbstractSchedule = Cosine()  # a constant rate never comes to rest: every step has the same size
+    beta: float = 0.95  # of the averaged gradient
+    vectors: float = 0.3  # the rate of Adam as a share of η
+
+    def __check_init__(self):
+        real("Muon learning_rate", self.learning_rate, low=0.0)
+        real("Muon beta", self.beta, low=0.0, below=1.0)
+        real("Muon vectors", self.vectors, low=0.0)
+
+    def build(self, steps: int) -> optax.GradientTransformation:
+        rate, others = (self.schedule.build(share * self.learning_rate, steps) for share in (1.0, self.vectors))
+        return optax.contrib.muon(rate, beta=self.beta, adam_learning_rate=others)
+
+
 class Transformation(AbstractOptimizer):
     """Any optax transformation, as it is."""
 

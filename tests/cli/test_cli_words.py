@@ -92,6 +92,9 @@ def test_options_change_only_what_they_name():
     assert method == fr.DelayedTarget(tau=0.999, regularization=1.0, split=100.0, every=10)
     assert keywords["network"] == fr.MLP(8, 3, "silu")
     assert keywords["optimizer"] == fr.Adam(1e-3, fr.Cosine())
+    assert chosen("poisson", "--optimizer", "muon")[1]["optimizer"] == fr.Muon()
+    assert chosen("poisson", "--optimizer", "Muon", "--learning-rate", "0.02")[1]["optimizer"] == fr.Muon(0.02)
+    assert chosen("poisson", "--optimizer", "adam", "--schedule", "cosine")[1]["optimizer"] == fr.Adam(1e-3, fr.Cosine())
     assert chosen("poisson", "--method", "double-sampling", "--pairs", "all")[0] == fr.DoubleSampling(pairs="all")
 
 
@@ -160,6 +163,7 @@ WRONG = [
     ("solve volterra --randomize shfit --rule even --n 2", "Did you mean 'shift'"),
     ("solve volterra --activation tahn", "Did you mean 'tanh'"),
     ("solve volterra --schedule cosin", "Did you mean 'cosine'"),
+    ("solve volterra --optimizer moun", "Did you mean 'muon'"),
     ("solve volterra --precision float16", "Did you mean 'float"),
     ("solve volterra --seeds 0", "seeds: got 0"),
     ("solve volterra --seeds 4 volterra", "PROBLEM comes before"),

@@ -14,7 +14,7 @@ from fredholm.equation import Equation
 from fredholm.files import equation_from_file, is_file
 from fredholm.methods import AbstractMethod, Auto
 from fredholm.networks import MLP
-from fredholm.optimizers import Adam
+from fredholm.optimizers import Adam, Muon
 from fredholm.rules import AbstractRule
 from fredholm.training.setup import GENERAL_METHOD, GENERAL_NETWORK, GENERAL_OPTIMIZER, GENERAL_RULE
 from fredholm.training.stopping import Tolerance
@@ -142,8 +142,11 @@ def optimizer_of(problem: Equation, options: Namespace) -> Any:
         given["schedule"] = known("schedule", options.schedule, SCHEDULES)()
     usual = problem.defaults.optimizer or GENERAL_OPTIMIZER
     ours = usual if isinstance(usual, tuple(OPTIMIZERS.values())) else GENERAL_OPTIMIZER
-    assert isinstance(ours, Adam) or not given
-    return dataclasses.replace(ours, **given) if given else None
+    if options.optimizer is not None:
+        chosen = known("optimizer", options.optimizer, OPTIMIZERS)
+        ours = ours if isinstance(ours, chosen) else chosen()
+    assert isinstance(ours, Adam | Muon)
+    return dataclasses.replace(ours, **given) if given or options.optimizer is not None else None
 
 
 def keywords_of(problem: Equation, options: Namespace) -> dict[str, Any]:

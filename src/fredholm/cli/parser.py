@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from fredholm.checks import nearest
 from fredholm.cli import checking, doctor, listing, results, resuming, studies, theory, training, zoo
 from fredholm.cli.choices import METHOD_OPTIONS
-from fredholm.cli.names import METHODS, PROBLEMS, RANDOMIZATIONS, RULES, SCHEDULES, comments, fields, kebab
+from fredholm.cli.names import METHODS, OPTIMIZERS, PROBLEMS, RANDOMIZATIONS, RULES, SCHEDULES, comments, fields, kebab
 from fredholm.cli.values import whole
 from fredholm.networks import ACTIVATIONS
 from fredholm.theory.worked import RUNS, STEPS
@@ -322,7 +322,8 @@ def _add_training(parser: Parser) -> None:
     group.add_argument("--width", metavar="N", type=_whole, help="units in each hidden layer")
     group.add_argument("--depth", metavar="N", type=_whole, help="hidden layers")
     group.add_argument("--activation", metavar="NAME", help=", ".join(ACTIVATIONS))
-    group.add_argument("--learning-rate", metavar="X", type=_number, help="of Adam")
+    group.add_argument("--optimizer", metavar="NAME", help=", ".join(OPTIMIZERS))
+    group.add_argument("--learning-rate", metavar="X", type=_number, help="of the optimiser")
     group.add_argument("--schedule", metavar="NAME", help=f"how the learning rate changes over the run: {', '.join(SCHEDULES)}")
     group = parser.add_argument_group("the run")
     group.add_argument("--steps", metavar="N", type=_whole, help="steps of the optimiser")
