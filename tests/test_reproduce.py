@@ -17,6 +17,7 @@ from fredholm.recipes import decode
 from fredholm.reproduce import claims, published
 from fredholm.reproduce.catalogue import FIGURES, figure
 from fredholm.reproduce.claims import Claim, Results, Verdict
+from fredholm.reproduce.draw import draw
 from fredholm.reproduce.families import GAUSS_NODES, LEJA_NODES, SCALES, high_dimension
 from fredholm.reproduce.panels import Bars, Curves, Lines
 from fredholm.reproduce.published import panels
@@ -165,6 +166,15 @@ def test_the_estimate_is_given_before_anything_runs(tmp_path, monkeypatch, capsy
     assert main(["reproduce", "figure-2", "--scale", "laptop", "--estimate"]) == 0
     assert "5 of 5 runs to do, 20,000 steps, 4 seeds: about" in capsys.readouterr().out
     assert not list(tmp_path.iterdir())
+
+
+def test_a_figure_without_a_result_yet_is_drawn_and_its_headline_is_not_cut(smoke):
+    made = figure("figure-21", "smoke")
+    assert max(len(row) for row in made.rows) == 2
+    drawn = draw(made, StudyFolder.open(smoke), {})
+    headline = drawn._suptitle.get_window_extent()
+    assert drawn.bbox.x0 <= headline.x0
+    assert headline.x1 <= drawn.bbox.x1
 
 
 @pytest.fixture(scope="module")

@@ -28,6 +28,7 @@ DOTTED: Any = {"linestyle": (0, (1, 1.2)), "linewidth": 1.3, "alpha": 0.8}  # wh
 LEGEND_ROW = 0.09  # of the height of a panel: room above the curves
 VEILED: Any = {"fontsize": 6.5, "frameon": True, "framealpha": 0.8, "edgecolor": "none"}  # legible where curves leave no room
 LEGEND = "solid: ours, means with 95 % intervals or ranges over seeds; dotted, crosses or hatched: published"
+HEADLINE = 42  # letters that fit above one panel
 CIRCLES = ((-0.9, 0.75, 0.5), (0.7, 0.8, 0.75), (-0.55, -0.75, 0.8), (0.95, -0.8, 0.45))  # centre and radius
 
 
@@ -155,6 +156,8 @@ class _Drawing:
         axes.set_ylabel(self._metric(panel.bars.values()))
 
     def _lines(self, axes: Axes, panel: Lines) -> None:
+        if not any(self.outcome(run) for runs in panel.lines.values() for run in runs.values()):
+            return _nothing(axes)
         palette = _palette(panel.lines)
         for name, runs in panel.lines.items():
             points = [(x, *bootstrap_interval(one.best()[one.kept()], least=0.0)) for x, run in runs.items() if (one := self.outcome(run))]
@@ -172,6 +175,7 @@ class _Drawing:
         axes.set_ylabel(self._metric(run for runs in panel.lines.values() for run in runs.values()))
         beside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)} if len(palette) > 4 else {}
         axes.legend(**VEILED, **beside)
+        return None
 
     def _metric(self, runs: Iterable[Run]) -> str:
         found = {one.metric for run in runs if (one := self.outcome(run)) is not None}
@@ -219,10 +223,7 @@ def draw(figure: Figure, folder: StudyFolder, found: Mapping[str, Outcome], path
     drawing = _Drawing(folder, found)
     rows = [[lambda axes, panel=panel: drawing.panel(axes, panel) for panel in row] for row in figure.rows]
     wide = max(len(row) for row in figure.rows)
+    lines = [f"Figure {figure.number}: {figure.title}", *([LEGEND] if panels(figure.number) else [])]
     with house_style():
-        made = compose(
-            rows,
-            plain(f"Figure {figure.number}: {figure.title}") + (f"\n{LEGEND}" if panels(figure.number) else ""),
-            panel=(3.5 if wide < 4 else 3.1, 2.8),
-        )
+        made = compose(rows, "\n".join(plain(line, wide * HEADLINE) for line in lines), panel=(3.5 if wide < 4 else 3.1, 2.8))
         return finish(made, path)

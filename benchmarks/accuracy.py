@@ -1,0 +1,170 @@
+"""Time to accuracy: `python benchmarks/accuracy.py [--write]`.
+
+The goal on a problem is the best error that the paper publishes for it, after 200 000 steps. Every training here has a tenth of these
+steps or less, the network of the published runs and as many looks at u a step. The time of a step is measured in turns with that of the
+published recipe; the time of a training is given as a share of what that recipe takes for its 200 000 steps. Method, rule and batch of
+all other lines are what the pilot of Auto chose, and only the optimiser differs. The error of the network itself and that of its average
+come from one training.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import optax
+from harness import FIGURES, Spread, alternate, arguments, machine, ratios, say, table, write_part, write_raw
+from ours import Ours
+
+import fredholm as fr
+from fredholm.auto import choose
+from fredholm.plots.style import PALETTE, finish, house_style, new_figure
+from fredholm.recipes import decode
+from fredholm.reproduce.families import MAXWELL, POISSON, SCALES, SMOLUCHOWSKI, Family, delayed, deterministic
+from fredholm.statistics import bootstrap_interval
+from fredholm.study import Run
+
+SEEDS, POINTS = 4, 800
+LENGTHS = (2000, 20_000)  # steps of a training: a hundredth and a tenth of the published ones
+PUBLISHED_STEPS = 200_000
+PUBLISHED = "the published recipe"
+
+
+class Goal(NamedTuple):
+    """The best published error of a problem, and the recipe that reached it."""
+
+    family: Family
+    error: float
+    recipe: Run
+
+
+GOALS: dict[str, Callable[[], Goal]] = {
+    "Poisson, d=2": lambda: Goal(POISSON, 1.10e-4, deterministic(SCALES["paper"], POISSON, 100)),
+    "Maxwell": lambda: Goal(MAXWELL, 1.26e-3, deterministic(SCALES["paper"], MAXWELL, 10)),
+    "Smoluchowski, d=1": lambda: Goal(SMOLUCHOWSKI, 9.7e-4, delayed(SCALES["paper"], SMOLUCHOWSKI)),
+}
+
+
+def growing(steps: int) -> optax.GradientTransformation:
+    """Adam whose batch grows: four of them make a step in the last half of the run, and sixteen in its last tenth."""
+    first = steps // 2
+    second = first + (steps * 4 // 10) // 4
+    batches = optax.piecewise_constant_schedule(1.0, {first: 4.0, second: 4.0})
+    return optax.MultiSteps(optax.adam(1e-3), lambda update: batches(update).astype(int)).gradient_transformation()
+
+
+OPTIMIZERS: dict[str, Callable[[int], Any]] = {
+    "Adam, constant rate": lambda steps: fr.Adam(1e-3),
+    "Adam, batches that grow": growing,
+    "Adam, cosine": lambda steps: fr.Adam(1e-3, fr.Cosine()),
+    "Adam, cosine, 3e-3": lambda steps: fr.Adam(3e-3, fr.Cosine()),
+    "Muon, cosine, 3e-3": lambda steps: fr.Muon(3e-3),
+    "Muon, cosine": lambda steps: fr.Muon(),
+}
+LONG = (PUBLISHED, "Adam, cosine", "Muon, cosine")  # what is trained for the longer time too
+
+
+def settings(goal: Goal) -> tuple[fr.Equation, dict[str, Any], dict[str, Any]]:
+    """The problem, the keywords of the published recipe, and those that the pilot chose without an optimiser."""
+    recorded = goal.recipe.settings
+    published = {name: decode(recorded[name]) for name in ("method", "rule", "optimizer")}
+    published |= {name: recorded[name] for name in ("batch", "average")}
+    problem = goal.recipe.problem()
+    choice = choose(fr.Auto(points=POINTS), goal.family.problem(), goal.family.network, {})
+    say("\n".join(f"  {reason}" for reason in choice.reasons))
+    return problem, published, choice.keywords()
+
+
+def lines_of(published: dict[str, Any], chosen: dict[str, Any], steps: int) -> dict[str, dict[str, Any]]:
+    """The keywords of every training of a length."""
+    lines = {PUBLISHED: published, **{name: {**chosen, "optimizer": make(steps)} for name, make in OPTIMIZERS.items()}}
+    return {name: keywords for name, keywords in lines.items() if steps == min(LENGTHS) or name in LONG}
+
+
+def train(problem: fr.Equation, network: fr.MLP, steps: int, keywords: dict[str, Any]) -> dict[str, Any]:
+    """The errors of all seeds at the end, and the curve of their mean."""
+    solution = fr.solve(problem, **keywords, network=network, steps=steps, seeds=SEEDS, throw=False, progress=False)
+    history = solution.history
+    own = history["error_main"] if "error_main" in history else history["error"]
+    return {
+        "steps": history["step"].values.tolist(),
+        "curve": history["error"].mean("seed").values.tolist(),
+        "answer": history["error"].values[:, -1].tolist(),
+        "network": own.values[:, -1].tolist(),
+    }
+
+
+def measure(title: str, goal: Goal, rounds: int, least: float) -> dict[str, Any]:
+    """All trainings of a problem, and the time of their steps in turns."""
+    problem, published, chosen = settings(goal)
+    network = goal.family.network
+    rows: dict[str, Any] = {}
+    for steps in LENGTHS:
+        for name, keywords in lines_of(published, chosen, steps).items():
+            rows[f"{name}/{steps}"] = row = {"name": name, "length": steps, **train(problem, network, steps, keywords)}
+            say(f"{title}, {name}, {steps} steps: {np.mean(row['answer']):.2e}, of the network itself {np.mean(row['network']):.2e}")
+    works = {
+        name: Ours(problem, SEEDS, network=network, **keywords) for name, keywords in lines_of(published, chosen, min(LENGTHS)).items()
+    }
+    seconds = alternate(works, rounds, least)
+    rule, method = (repr(chosen[name]) for name in ("rule", "method"))
+    return {"goal": goal.error, "chosen": f"{method}, {rule}, batch {chosen['batch']}", "rows": rows, "seconds": seconds}
+
+
+def share(problem: dict[str, Any], row: dict[str, Any]) -> Spread:
+    """Time of a training over that of the published recipe with its 200 000 steps."""
+    each = ratios(problem["seconds"][row["name"]], problem["seconds"][PUBLISHED])
+    return Spread.of([row["length"] / PUBLISHED_STEPS * ratio for ratio in each])
+
+
+def results(problems: dict[str, Any]) -> str:
+    """A table for each problem."""
+    parts = [f"Measured with {machine('fredholm', 'jax', 'optax')}; {SEEDS} seeds, 95 % intervals over seeds; quartiles of the times."]
+    for title, problem in problems.items():
+        lines = []
+        for row in problem["rows"].values():
+            answer, own = (bootstrap_interval(np.asarray(row[key]), least=0.0) for key in ("answer", "network"))
+            told = [f"{mean:.2e} [{low:.1e}, {high:.1e}]" for mean, low, high in (answer, own)]
+            reached = "yes" if answer[2] <= problem["goal"] else "mean only" if answer[0] <= problem["goal"] else ""
+            lines.append([row["name"], f"{row['length']:,}", *told, share(problem, row), reached])
+        columns = ["training", "steps", "error of the answer", "error of the network itself", "time / published", "reaches it"]
+        parts.append(f"**{title}**: published best {problem['goal']:.2e}; {problem['chosen']}.\n\n{table(columns, lines)}")
+    return "\n\n".join(parts)
+
+
+def picture(problems: dict[str, Any]) -> None:
+    """Error over time, a panel for each problem: the curves of the short and of the long trainings."""
+    names = [PUBLISHED, *OPTIMIZERS]
+    with house_style():
+        figure = new_figure(11, 4)
+        for axes, (title, problem) in zip(figure.subplots(1, len(problems), squeeze=False)[0], problems.items(), strict=True):
+            for row in problem["rows"].values():
+                color = PALETTE[names.index(row["name"]) % len(PALETTE)]
+                time = np.asarray(row["steps"]) / row["length"] * share(problem, row).median
+                label = row["name"] if row["length"] == min(LENGTHS) else None
+                axes.plot(time[1:], row["curve"][1:], color=color, label=label, alpha=1.0 if row["length"] == max(LENGTHS) else 0.6)
+            axes.axhline(problem["goal"], color="0.4", linestyle=":", label="published best, at time 1")
+            axes.set(xscale="log", yscale="log", title=title, xlabel="time / published")
+        figure.axes[0].set_ylabel("error, mean over seeds")
+        figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+        finish(figure, FIGURES / "benchmark-accuracy.png")
+
+
+def main() -> None:
+    """Measures, prints, and writes the page if asked to."""
+    parser = arguments(__doc__)
+    parser.add_argument("--problem", nargs="+", choices=list(GOALS), default=list(GOALS))
+    options = parser.parse_args()
+    fr.use_all_cores()
+    rows: dict[str, Any] = {}
+    for title in options.problem:
+        rows[title] = measure(title, GOALS[title](), options.rounds, options.seconds)
+        if options.write:
+            rows = write_raw("accuracy", rows, keep=True)
+    if options.write:
+        picture(rows)
+        write_part("accuracy", f"![error over time](figures/benchmark-accuracy.png)\n\n{results(rows)}")
+    print(results(rows))
+
+
+if __name__ == "__main__":
+    main()
