@@ -130,6 +130,8 @@ def test_turning_up_and_being_stable_are_opposites():
 def test_an_interior_optimum_is_better_than_both_ends():
     assert verdict(claims.interior([A, B, C]), a=2 * FLAT, b=FLAT, c=3 * FLAT) is Verdict.HOLDS
     assert verdict(claims.interior([A, B, C]), a=FLAT, b=2 * FLAT, c=3 * FLAT) is Verdict.FAILS
+    noise = np.exp(np.random.default_rng(1).normal(size=(4, 1)))
+    assert verdict(claims.interior([A, B, C]), a=FLAT, b=FLAT * noise, c=9 * FLAT) is Verdict.OPEN  # no end is better than the rest either
 
 
 def test_robust_means_a_smaller_range_over_the_settings():
