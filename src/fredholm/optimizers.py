@@ -66,7 +66,7 @@ class Adam(AbstractOptimizer):
 
 
 class Muon(AbstractOptimizer):
-    r"""Muon (Jordan et al., 2024): a weight matrix moves by $\eta\,U V^\top$, where $U\Sigma V^\top$ is its averaged gradient; what is not
+    """Muon (Jordan et al., 2024): a weight matrix moves by η U Vᵀ, where U Σ Vᵀ is its averaged gradient; what is not
     a matrix moves by Adam with Nesterov's momentum. Directions in which the gradient is weak are learnt as fast as the strong ones.
     """
 

@@ -94,7 +94,7 @@ def circulation(u: Field, disc: Record, t: Float[Array, "3"]) -> Float[Array, ""
     r"""$(\nabla \times A) \cdot \hat\tau = \partial_n A_r - \partial_r A_n$ at a point of the rim, tangent $\hat\tau = n \times \hat r$.
 
     In the frame $(\hat r, \hat\tau, n)$ of the circle two directional derivatives are enough, where the curl needs three. One after the
-    other: the compiler shares the network's values between them, and a training takes a quarter of the time of a `vmap` over both.
+    other: the compiler shares the network's values between them, and a step takes a quarter to a third of the time of a `vmap` over both.
     """
     radial = (t - disc.center) / disc.radius
     return directional(u, t, disc.normal) @ radial - directional(u, t, radial) @ disc.normal

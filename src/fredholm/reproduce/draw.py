@@ -144,7 +144,8 @@ class _Drawing:
                 if low == low:
                     axes.plot([place - 0.2] * 2, [max(low, 1e-3 * mean), high], color=TRUTH, linewidth=1.0)
                 if not one.good.all():
-                    axes.annotate(f"{int((~one.good).sum())} failed", (place - 0.2, mean), ha="center", va="bottom", fontsize=6)
+                    top = max(mean, high) if high == high else mean
+                    axes.annotate(f"{int((~one.good).sum())} failed", (place - 0.2, top), ha="center", va="bottom", fontsize=6)
             if reported is not None:
                 axes.bar(place + 0.2, reported, 0.38, color="white", edgecolor=palette[name], hatch="////", linewidth=0.8)
         axes.set_yscale("log")
@@ -214,8 +215,8 @@ def _spread(place: int, count: int) -> str:
 
 
 def _wrapped(name: str) -> str:
-    """The law that the published runs had, where the paper's label says another (settings A7)."""
-    return name.partition("(code: ")[2].rstrip(")") or name
+    """The law that the published runs had, where the paper's label says another (settings A7); Greek letters as such."""
+    return (name.partition("(code: ")[2].rstrip(")") or name).replace("tau=", "τ=").replace("lambda=", "λ=")
 
 
 def draw(figure: Figure, folder: StudyFolder, found: Mapping[str, Outcome], path: str | os.PathLike[str] | None = None) -> mpl.Figure:
