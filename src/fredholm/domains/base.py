@@ -10,6 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from fredholm.orthogonal import orthonormal_columns
+
 
 @dataclass(frozen=True)
 class Base:
@@ -158,10 +160,9 @@ def _base_nodes(bases: tuple[Base, ...], key: Key[Array, ""], n: int) -> Float[A
 
 
 def haar_rotation(key: Key[Array, ""], dimension: int) -> Float[Array, "d d"]:
-    """An orthogonal matrix drawn from the Haar measure on O(d): QR of a Gaussian matrix, signs of diag(R) fixed."""
-    if dimension == 2:  # A closed form, since QR inside a compiled step is slow: a rotation, and for half of the draws a reflection.
+    """An orthogonal matrix drawn from the Haar measure on O(d): Q of a Gaussian matrix, with a positive diagonal of R."""
+    if dimension == 2:  # A closed form, since it is faster: a rotation, and for half of the draws a reflection.
         angle, flip = jax.random.uniform(key, (2,))
         cos, sin, sign = jnp.cos(2 * jnp.pi * angle), jnp.sin(2 * jnp.pi * angle), jnp.where(flip < 0.5, 1.0, -1.0)
         return jnp.stack([jnp.stack([cos, -sign * sin]), jnp.stack([sin, sign * cos])])
-    q, r = jnp.linalg.qr(jax.random.normal(key, (dimension, dimension)))
-    return q * jnp.sign(jnp.diagonal(r))[None]
+    return orthonormal_columns(jax.random.normal(key, (dimension, dimension)))

@@ -9,6 +9,7 @@ from jaxtyping import Array, Float
 
 from fredholm.checks import is_concrete, limit, vector
 from fredholm.domains.base import AbstractDomain, Base
+from fredholm.orthogonal import absolute_determinant, solve
 
 
 class Interval(AbstractDomain):
@@ -106,7 +107,7 @@ class Simplex(AbstractDomain):
 
     @property
     def mass(self) -> Float[Array, ""]:
-        return jnp.abs(jnp.linalg.det(self._edges())) / math.factorial(self.dimension)
+        return absolute_determinant(self._edges()) / math.factorial(self.dimension)
 
     def map(self, z: Float[Array, "d"]) -> tuple[Float[Array, "d"], Float[Array, ""]]:
         d = self.dimension
@@ -118,7 +119,7 @@ class Simplex(AbstractDomain):
         return jnp.asarray(self.vertices[0]) + jnp.stack(shares) @ self._edges(), self.mass
 
     def density(self, point: Float[Array, "d"]) -> Float[Array, ""]:
-        shares = jnp.linalg.solve(self._edges().T, point - jnp.asarray(self.vertices[0]))
+        shares = solve(self._edges().T, point - jnp.asarray(self.vertices[0]))
         return jnp.where(jnp.all(shares >= 0) & (jnp.sum(shares) <= 1), 1.0, 0.0)
 
     def _edges(self) -> Float[Array, "d d"]:

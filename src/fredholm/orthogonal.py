@@ -1,0 +1,49 @@
+"""Small linear systems inside compiled steps, by Gram–Schmidt.
+
+LAPACK's are not used there: jaxlib hands a batch of small matrices to the thread pool whose threads make the calls and wait for it, and
+once every thread waits nothing moves any more. A training on two CPU devices with turned nodes in 10 dimensions hung for good.
+"""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+
+def orthonormal_columns(matrix: Float[Array, "n k"]) -> Float[Array, "n k"]:
+    """Q of the decomposition QR with a positive diagonal of R."""
+    return _units(_orthogonal_columns(matrix))
+
+
+def solve(matrix: Float[Array, "n n"], right: Float[Array, "n"]) -> Float[Array, "n"]:
+    """x with `matrix @ x = right`."""
+    size, basis = len(matrix), orthonormal_columns(matrix)
+    triangle, turned = basis.T @ matrix, basis.T @ right
+
+    def substitute(back: Array, x: Float[Array, "n"]) -> Float[Array, "n"]:
+        row = size - 1 - back
+        return x.at[row].set((turned[row] - triangle[row] @ x) / triangle[row, row])  # x is 0 up to this row
+
+    return jax.lax.fori_loop(0, size, substitute, jnp.zeros_like(turned))
+
+
+def absolute_determinant(matrix: Float[Array, "n n"]) -> Float[Array, ""]:
+    """|det|, a volume."""
+    return jnp.prod(jnp.linalg.norm(_orthogonal_columns(matrix), axis=0))
+
+
+def _orthogonal_columns(matrix: Float[Array, "n k"]) -> Float[Array, "n k"]:
+    """Of each column what is orthogonal to those before it. It is taken twice, which is enough for any matrix that is not singular to
+    working precision (Giraud, Langou and Rozložník, 2005)."""
+
+    def add(column: Array, done: Float[Array, "n k"]) -> Float[Array, "n k"]:
+        before, rest = _units(done), matrix[:, column]
+        for _ in range(2):
+            rest = rest - before @ (before.T @ rest)
+        return done.at[:, column].set(rest)
+
+    return jax.lax.fori_loop(0, matrix.shape[1], add, jnp.zeros_like(matrix))
+
+
+def _units(columns: Float[Array, "n k"]) -> Float[Array, "n k"]:
+    """The columns with length 1; a column of zeros stays one."""
+    return columns / jnp.maximum(jnp.linalg.norm(columns, axis=0, keepdims=True), jnp.finfo(columns.dtype).tiny)
