@@ -25,7 +25,7 @@ from fredholm.statistics import bootstrap_interval
 from fredholm.storage import write_atomically
 from fredholm.study import Outcome, Run, StudyFolder, conduct, make_run, outcomes
 
-OPTIMIZERS = {"1e-3": fr.Adam(1e-3, fr.Cosine()), "3e-3": fr.Adam(3e-3, fr.Cosine())}
+OPTIMIZERS = {"Adam": fr.Adam(3e-3, fr.Cosine()), "Muon": fr.Muon(1e-2, fr.Cosine())}
 POINTS = 800  # looks at u in each step, as the published runs have
 AUTO = "Auto"
 REACH = 1.5  # how far off the best of the grid Auto may be
@@ -49,14 +49,14 @@ def rules_for(name: str, problem: fr.Equation) -> list[AbstractRule]:
 
 
 def runs_of(name: str, steps: int, seeds: int) -> tuple[list[Run], list[str]]:
-    """Each method with each rule that it allows and both learning rates; and what Auto chose, with its reasons."""
+    """Each method with each rule that it allows and both optimisers; and what Auto chose, with its reasons."""
     problem = problem_of(name)
     network = ((ZOO[name].recipe if name in ZOO else None) or problem.defaults).network
     assert isinstance(network, AbstractNetwork)
-    common: dict[str, Any] = {"network": network, "steps": steps, "seeds": seeds}
+    common: dict[str, Any] = {"network": network, "steps": steps, "seeds": seeds, "record_every": max(1, steps // 10)}
     known = problem.defaults.method
     delayed = known if isinstance(known, fr.DelayedTarget) and known.split is not None else fr.DelayedTarget(tau=0.99, regularization=1.0)
-    tried = dict(zip(METHODS, (fr.Standard(), fr.DoubleSampling(), delayed, fr.DelayedTarget()), strict=True))
+    tried = dict(zip(METHODS, (fr.Standard(), fr.DoubleSampling("all"), delayed, fr.DelayedTarget()), strict=True))
     runs = []
     for label, method in tried.items():
         for rule in rules_for(name, problem):
@@ -65,9 +65,9 @@ def runs_of(name: str, steps: int, seeds: int) -> tuple[list[Run], list[str]]:
             except ValueError:  # Fixed nodes in double sampling, say.
                 continue
             batch = max(1, POINTS // looks(problem, method, rule))
-            for rate, optimizer in OPTIMIZERS.items():
+            for by, optimizer in OPTIMIZERS.items():
                 settings = {"rule": rule, "optimizer": optimizer, "batch": batch, "average": 0.999, "labels": {"method": label}}
-                runs.append(make_run(f"{label}, {rule!r}, rate {rate}", problem, method, **settings, **common))
+                runs.append(make_run(f"{label}, {rule!r}, {by}", problem, method, **settings, **common))
     choice = choose(fr.Auto(points=POINTS), problem, network, {})
     runs.append(make_run(AUTO, problem, labels={"method": AUTO}, **choice.keywords(), **common))
     return runs, list(choice.reasons)
@@ -136,7 +136,7 @@ def _interval(one: Outcome) -> str:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME")
-    parser.add_argument("--steps", type=int, default=5000)
+    parser.add_argument("--steps", type=int, default=3000)
     parser.add_argument("--seeds", type=int, default=4)
     parser.add_argument("--out", type=Path, default=Path("runs/automatic"))
     options = parser.parse_args()

@@ -15,10 +15,10 @@ from fredholm.domains import AbstractDomain, Atoms, Base
 from fredholm.equation import Equation
 from fredholm.keys import Keys
 from fredholm.methods import AbstractMethod, Auto, DelayedTarget, DoubleSampling, Standard
-from fredholm.methods.base import draw, estimate
+from fredholm.methods.base import draw, estimate, residuals
 from fredholm.networks import AbstractNetwork, Field
 from fredholm.once import compiled_once
-from fredholm.optimizers import AbstractOptimizer, Adam, Cosine
+from fredholm.optimizers import AbstractOptimizer, Adam, Muon
 from fredholm.residual import AbstractResidual
 from fredholm.rules import AbstractRule, Even, Gauss, MonteCarlo, QuasiMonteCarlo, Rotation, Scramble, Shift, Sobol
 from fredholm.training.loop import Training
@@ -31,6 +31,8 @@ GRADIENTS = 64  # points x whose gradients are compared
 DRAWS = 4  # of a random rule at each x
 FEWEST = 8  # points x that a step should have at least
 LARGEST = 1024  # and at most
+MUON = Muon()
+ALL_PAIRS = DoubleSampling("all")  # unbiased as halves are, with less noise from the same nodes
 FOREVER = 10**9  # the pilot's training has no last step of its own
 
 
@@ -61,7 +63,7 @@ class Pilot:
     def __init__(self, auto: Auto, problem: Equation, network: AbstractNetwork, precision: Any, seed: int):
         self.auto, self.problem, self.evaluations = auto, problem.realize(Keys.of(seed).problem), 0
         self.measures = measures_of(self.problem)
-        method = _possible(self.problem, [DelayedTarget(), DoubleSampling(), Standard()])
+        method = _possible(self.problem, [DelayedTarget(), ALL_PAIRS, Standard()])
         rule = MonteCarlo(2) if isinstance(method, DoubleSampling) else MonteCarlo(1)
         setup = Setup(problem, method, rule, network, Adam(), FOREVER, BATCH, (seed,), FOREVER, precision, None, 0.0)
         training = Training(setup, is_short=True)
@@ -108,20 +110,28 @@ class Pilot:
         return float(np.mean(np.sum((found - self.reference[:, None]) ** 2, axis=-1))) / self.scale
 
     def noise(self, method: AbstractMethod, rule: AbstractRule) -> float:
-        """The variance of the gradient at one x, times what that x costs: what is left of it at an equal budget of points."""
-        rules = self.problem.rules(rule)
+        """The variance of the gradient at a given x that the nodes make, times what that x costs: what is left of it at an equal budget.
+
+        The rest of the gradient's variance, from x to x, falls with the residual as the network learns. This part stays.
+        """
+        (_, rules), *_ = residuals(self.problem, self.problem.rules(rule))
         state = method.observe(self.u, method.init(self.u), self.problem, jnp.asarray(0), jax.random.key(0))
+
+        def loss(u: Field, x: Any, key: Key[Array, ""]) -> Float[Array, ""]:
+            return sum(method.residual_loss(u, state, self.problem, rules, x, key).values(), jnp.zeros(()))
 
         @compiled_once
         def compute(keys: Key[Array, "n"]) -> Float[Array, ""]:
-            def one(key: Key[Array, ""]) -> Float[Array, "p"]:
-                slopes = eqx.filter_grad(lambda u: method.loss(u, state, self.problem, rules, 1, key)[0])(self.u)
-                return jnp.concatenate([jnp.ravel(leaf) for leaf in jax.tree.leaves(slopes)])
+            def one(key: Key[Array, ""]) -> Float[Array, ""]:
+                x = self.problem.domain.sample(key)
+                slopes = (eqx.filter_grad(loss)(self.u, x, again) for again in jax.random.split(key))
+                pairs = zip(*map(jax.tree.leaves, slopes), strict=True)
+                return sum((jnp.sum((first - second) ** 2) / 2 for first, second in pairs), jnp.zeros(()))
 
-            return jnp.sum(jnp.var(jax.lax.map(one, keys), axis=0, ddof=1))
+            return jnp.mean(jax.lax.map(one, keys))
 
         cost = looks(self.problem, method, rule)
-        self.evaluations += GRADIENTS * cost
+        self.evaluations += 2 * GRADIENTS * cost
         return float(compute(jax.random.split(jax.random.key(2), GRADIENTS))) * cost
 
 
@@ -140,7 +150,7 @@ def choose(
     evaluations = 0
     if not problem.integrals:
         measures = [measure for condition in problem.conditions for measure in measures_of(condition)]
-        method = auto.using or (DoubleSampling() if measures else Standard())
+        method = auto.using or (ALL_PAIRS if measures else Standard())
         rule = given.get("rule") or (unbiased_candidates(measures)[-1] if measures else MonteCarlo(1))
         why = (
             f"only conditions have integrals, and two independent estimates of each are unbiased; by {rule!r}"
@@ -155,7 +165,7 @@ def choose(
             method, rule = _method_and_rule(auto, pilot, given.get("rule"), reasons)
             choice = (method, rule, given.get("batch") or _batch(auto, pilot, method, rule, reasons))
             evaluations = pilot.evaluations
-    optimizer = given.get("optimizer") or _optimizer(choice[0], choice[1], reasons)
+    optimizer = given.get("optimizer") or _optimizer(reasons)
     average = GENERAL_AVERAGE if given.get("average") is None else given["average"]
     if given.get("average") is None:
         reasons.append(f"average {average}: the answer is a mean over the last fiftieth of the run, which takes the last steps' noise away")
@@ -234,9 +244,9 @@ def _method_and_rule(auto: Auto, pilot: Pilot, given: AbstractRule | None, reaso
     tried = [rule for rule in unbiased_candidates(pilot.measures) if _accepts(method, pilot.problem, rule)] or [MonteCarlo(1)]
     noises = {rule: pilot.noise(method, rule) for rule in tried}
     best = min(noises, key=lambda rule: noises[rule])
-    others = ", ".join(f"{rule!r} {noises[rule] / noises[best]:.2g}" for rule in tried if rule is not best)
+    others = ", ".join(f"{rule!r} {noises[rule] / noises[best]:.2g}" for rule in tried if rule is not best and noises[best] > 0)
     against = f"; at the same cost others have more (times: {others})" if others else ""
-    reasons.append(f"{best!r}: the least variance of the gradient for its cost{against}")
+    reasons.append(f"{best!r}: the least noise in the gradient for its cost{against}")
     return method, best
 
 
@@ -268,18 +278,18 @@ def _quiet_rule(auto: Auto, pilot: Pilot, given: AbstractRule | None, reasons: l
 
 def _unbiased(pilot: Pilot, given: AbstractRule | None, reasons: list[str]) -> AbstractMethod:
     """Delayed targets where f holds u, or where a weak form's estimates are mostly noise; else double sampling."""
-    order: list[AbstractMethod] = [DelayedTarget(), DoubleSampling(), Standard()]
+    order: list[AbstractMethod] = [DelayedTarget(), ALL_PAIRS, Standard()]
     why = "f holds the network, so that only the target's noise enters"
     if pilot.problem.is_weak:
         rule = given or next(iter(unbiased_candidates(pilot.measures)[-1:]), MonteCarlo(2))
         noise = pilot.error(rule)
         why = f"a weak form, and the variance of {rule!r} is {noise:.1e} of the squared terms: a target averages such noise"
-        if noise <= 1 and _accepts(DoubleSampling(), pilot.problem, rule):
+        if noise <= 1 and _accepts(ALL_PAIRS, pilot.problem, rule):
             order = order[1:]
             why = f"a weak form, and the variance of {rule!r} is {noise:.1e} of the squared terms: less than they are"
     method = _possible(pilot.problem, order)
     also = "; τ follows the run, λ is measured along the drift, N' = N" if isinstance(method, DelayedTarget) else ""
-    reasons.append(f"{type(method).__name__}(): {why}{also}" if method == order[0] else f"{method!r}: all that the given samples allow")
+    reasons.append(f"{method!r}: {why}{also}" if method == order[0] else f"{method!r}: all that the given samples allow")
     return method
 
 
@@ -290,12 +300,10 @@ def _batch(auto: Auto, pilot: Pilot, method: AbstractMethod, rule: AbstractRule,
     return batch
 
 
-def _optimizer(method: AbstractMethod, rule: AbstractRule, reasons: list[str]) -> AbstractOptimizer:
-    quiet = isinstance(method, Standard) and not rule.is_random
-    rate = 3e-3 if quiet else 1e-3
-    why = "there is no noise in the integrals" if quiet else "the integrals are noisy"
-    reasons.append(f"Adam({rate:g}, Cosine()): {why}; a rate that falls to 0 ended ten times closer than a constant one (Volterra)")
-    return Adam(rate, Cosine())
+def _optimizer(reasons: list[str]) -> AbstractOptimizer:
+    why = "weak directions of the gradient are learnt as fast as the strong ones"
+    reasons.append(f"Muon({MUON.learning_rate:g}, Cosine()): {why}, and a rate that falls to 0 comes to rest")
+    return MUON
 
 
 def _possible(problem: Equation, methods: Sequence[AbstractMethod]) -> AbstractMethod:

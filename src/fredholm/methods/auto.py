@@ -7,7 +7,7 @@ from fredholm.methods.base import AbstractMethod
 
 
 class Auto(eqx.Module):
-    """Lets a short pilot choose method, rule, nodes, batch, learning rate and average, and says why. What `solve` is given stays as it is.
+    """Lets a short pilot choose method, rule, nodes, batch, optimiser and average, and says why. What `solve` is given stays as it is.
 
     The standard loss is chosen only where the bias that it would leave is small: where the nodes' squared error is at most the share `bias`
     of the squared terms of the equation. Otherwise f decides between delayed targets, and in the weak form the noise between double
