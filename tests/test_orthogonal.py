@@ -1,4 +1,4 @@
-"""Small linear systems inside compiled steps: as exact as LAPACK's, and without LAPACK, whose batches can block the threads they wait for."""
+"""Small linear systems inside compiled steps: as exact as LAPACK, and without it, since its batches can block the threads they wait for."""
 
 import jax
 import jax.numpy as jnp
