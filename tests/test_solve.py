@@ -9,7 +9,8 @@ import pytest
 
 import fredholm as fr
 from fredholm.keys import Keys
-from fredholm.training.chunk import Program
+from fredholm.training.chunk import Program, outline
+from fredholm.training.devices import CACHED, seeds_at_once
 from fredholm.training.loop import Training
 from fredholm.training.setup import prepare
 
@@ -30,6 +31,20 @@ def test_vmapped_and_sharded_seeds_equal_a_loop_over_seeds(problem):
     for seed in (0, 3):  # one from each device
         alone = fr.solve(problem, steps=5, seeds=[seed], **TINY)
         assert np.allclose(weights(together)[seed], weights(alone)[0], rtol=1e-4, atol=1e-6)
+
+
+def test_seeds_in_blocks_equal_seeds_together(monkeypatch):
+    together = fr.solve(VOLTERRA, steps=5, seeds=8, **TINY)
+    monkeypatch.setattr("fredholm.training.devices.CACHED", 0)  # one seed after the other on each device
+    assert np.allclose(weights(fr.solve(VOLTERRA, steps=5, seeds=8, **TINY)), weights(together), rtol=1e-4, atol=1e-6)
+
+
+def test_as_many_seeds_go_together_as_the_cache_holds():
+    problem, common = fr.problems.Poisson(), {"method": fr.Standard(), "steps": 1, "network": fr.MLP(64, 3)}
+    programs = [Training(prepare(problem, rule=fr.MonteCarlo(n), batch=8, seeds=2, **common)).program for n in (1, 100)]
+    few, many = (outline(program, fr.MLP(64, 3), problem, jax.random.key(0)).largest for program in programs)
+    assert (few, many) == (8 * 64 * 4, 8 * 100 * 64 * 4), "the largest arrays are those of a hidden layer"
+    assert [seeds_at_once(50, size) for size in (few, CACHED // 4, many)] == [50, 2, 1], "the largest divisor that fits"
 
 
 def test_three_seeds_on_two_devices_and_more():

@@ -39,7 +39,11 @@ def _gradient_by_rows(cotangent: Any, x: Any, weights: Any) -> Array:
 
 
 def _gradient_by_weights(cotangent: Any, x: Any, weights: Any) -> Array:
-    return x.reshape(-1, x.shape[-1]).T @ cotangent.reshape(-1, cotangent.shape[-1])
+    transposed = x.reshape(-1, x.shape[-1]).T
+    if jax.default_backend() == "cpu":
+        # Left to itself XLA multiplies columns with columns, at two thirds of the speed of its product of rows with columns.
+        transposed = jax.lax.optimization_barrier(transposed)
+    return transposed @ cotangent.reshape(-1, cotangent.shape[-1])
 
 
 _product.def_impl(jax.jit(_compute))

@@ -7,6 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import optax
+from jax.extend.core import Jaxpr, subjaxprs
 from jax.sharding import Mesh
 from jaxtyping import Array, Bool, Float, Int, Key
 
@@ -16,7 +17,7 @@ from fredholm.methods import AbstractMethod
 from fredholm.methods.base import growing_share, moved
 from fredholm.networks import AbstractNetwork, Field
 from fredholm.rules import AbstractRule
-from fredholm.training.devices import EVERYWHERE, SEEDS, over_seeds
+from fredholm.training.devices import over_seeds
 
 
 class TrainState(eqx.Module):
@@ -73,15 +74,14 @@ class Program(eqx.Module):
         return TrainState(u, optimizer, method, average, state.alive, failed_at, failed_loss, state.limit), {"loss": loss, **info}
 
 
-def compile_chunk(program: Program, static: Any, equation: Equation, mesh: Mesh, is_short: bool) -> Callable[..., Any]:
-    """`chunk(arrays, sums, equation_arrays, keys, start, stop) -> (arrays, sums)`: steps start..stop of every seed, and the losses added to
-    the sums.
+def compile_chunk(program: Program, static: Any, equation: Equation, mesh: Mesh, together: int, is_short: bool) -> Callable[..., Any]:
+    """`chunk(arrays, sums, equation_arrays, keys, start, stop) -> (arrays, sums)`: steps start..stop of every seed, so many seeds together,
+    and the losses added to the sums.
 
     The bounds are traced, so that one compilation serves every length and a run does not depend on how it is cut into chunks.
     A seed that fails within the chunk goes back to the state it had at its start.
     """
     _, equation_static = eqx.partition(equation, eqx.is_array)
-    drawn = equation.is_drawn
 
     def one_seed(
         arrays: Any, sums: dict[str, Array], equation_arrays: Any, keys: Keys, start: Int[Array, ""], stop: Int[Array, ""]
@@ -95,9 +95,7 @@ def compile_chunk(program: Program, static: Any, equation: Equation, mesh: Mesh,
         last, sums = jax.lax.fori_loop(start, stop, body, (arrays, sums))
         return _keep_good(arrays, last, stop), sums
 
-    axes = (0, 0, 0 if drawn else None, 0, None, None)
-    specs = (SEEDS, SEEDS, SEEDS if drawn else EVERYWHERE, SEEDS, EVERYWHERE, EVERYWHERE)
-    return over_seeds(jax.vmap(one_seed, in_axes=axes), mesh, specs, is_short)
+    return over_seeds(one_seed, (True, True, equation.is_drawn, True, False, False), mesh, together, is_short)
 
 
 def _keep_good(before: TrainState, after: TrainState, stop: Int[Array, ""]) -> TrainState:
@@ -113,6 +111,27 @@ def _keep_good(before: TrainState, after: TrainState, stop: Int[Array, ""]) -> T
     return eqx.tree_at(lambda s: (s.alive, s.failed_at, s.failed_loss), kept, (good, failed_at, failed_loss))
 
 
+class Outline(eqx.Module):
+    """What is known of the loss of one seed before anything is computed."""
+
+    parts: tuple[tuple[str, jax.ShapeDtypeStruct], ...]  # of the loss, and the loss itself
+    largest: int  # bytes of the largest array
+
+
+def outline(program: Program, network: AbstractNetwork, problem: Equation, key: Key[Array, ""]) -> Outline:
+    """Follows the loss without computing it."""
+    keys, equation, state = eqx.filter_eval_shape(_seed, program, network, problem, key)
+    follow = eqx.filter_make_jaxpr(program.method.loss)
+    followed, (loss, info), _ = follow(state.u, state.method, equation, program.rules, program.batch, keys.data)
+    return Outline((("loss", loss), *info.items()), _largest(followed.jaxpr))
+
+
+def _largest(jaxpr: Jaxpr) -> int:
+    made: list[Any] = [variable.aval for equation in jaxpr.eqns for variable in equation.outvars]
+    sizes = (value.size * value.dtype.itemsize for value in made)
+    return max((*sizes, *map(_largest, subjaxprs(jaxpr))), default=0)
+
+
 class Beginning(eqx.Module):
     """What every seed starts from, stacked."""
 
@@ -122,17 +141,20 @@ class Beginning(eqx.Module):
     sums: dict[str, Array]  # a zero for each part of the loss
 
 
-def begin(program: Program, network: AbstractNetwork, problem: Equation, keys: Key[Array, "s"]) -> Beginning:
+def begin(program: Program, network: AbstractNetwork, problem: Equation, known: Outline, keys: Key[Array, "s"]) -> Beginning:
     """Everything before the first step, from the keys of the seeds, as one program: compiling each part by itself took longer than a
     short training."""
 
     def one_seed(key: Key[Array, ""]) -> tuple[Keys, Equation | None, TrainState, dict[str, Array]]:
-        keys = Keys.split(key)
-        equation = problem.realize(keys.problem)
-        state = program.init(network.build(equation.inputs, equation.outputs, keys.network), equation)
-        loss, info = eqx.filter_eval_shape(program.method.loss, state.u, state.method, equation, program.rules, program.batch, keys.data)
-        sums = {name: jnp.zeros(part.shape, part.dtype) for name, part in {"loss": loss, **info}.items()}
+        keys, equation, state = _seed(program, network, problem, key)
+        sums = {name: jnp.zeros(part.shape, part.dtype) for name, part in known.parts}
         return keys, equation if problem.is_drawn else None, state, sums
 
     stacked, drawn, states, sums = eqx.filter_jit(eqx.filter_vmap(one_seed))(keys)
     return Beginning(stacked, problem if drawn is None else drawn, states, sums)
+
+
+def _seed(program: Program, network: AbstractNetwork, problem: Equation, key: Key[Array, ""]) -> tuple[Keys, Equation, TrainState]:
+    keys = Keys.split(key)
+    equation = problem.realize(keys.problem)
+    return keys, equation, program.init(network.build(equation.inputs, equation.outputs, keys.network), equation)

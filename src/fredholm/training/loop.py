@@ -12,8 +12,8 @@ import numpy as np
 from fredholm.keys import seed_keys
 from fredholm.status import SeedStatus, Status
 from fredholm.storage import flatten, unflatten
-from fredholm.training.chunk import Program, TrainState, begin, compile_chunk
-from fredholm.training.devices import place, seed_mesh
+from fredholm.training.chunk import Program, TrainState, begin, compile_chunk, outline
+from fredholm.training.devices import place, seed_mesh, seeds_at_once
 from fredholm.training.interrupt import deferred_interrupt
 from fredholm.training.measure import compile_measure
 from fredholm.training.setup import Setup
@@ -35,7 +35,9 @@ class Training:
         self.setup = setup
         self.mesh = seed_mesh(len(setup.seeds))
         self.program = Program(setup.method, setup.rules, setup.optimizer.build(setup.steps), setup.batch, setup.average)
-        start = begin(self.program, setup.network, setup.problem, seed_keys(setup.seeds))
+        keys = seed_keys(setup.seeds)
+        known = outline(self.program, setup.network, setup.problem, keys[0])
+        start = begin(self.program, setup.network, setup.problem, known, keys)
         equation = start.equation
         self.equation_arrays, _ = eqx.partition(equation, eqx.is_array)
         arrays, self.static = eqx.partition(start.states, eqx.is_array)
@@ -44,8 +46,9 @@ class Training:
         self.keys = place(start.keys, self.mesh)
         if equation.is_drawn:
             self.equation_arrays = place(self.equation_arrays, self.mesh)
-        self._chunk = compile_chunk(self.program, self.static, equation, self.mesh, is_short)
-        self._measure = compile_measure(self.program, self.static, equation, self.mesh)
+        together = seeds_at_once(len(setup.seeds) // self.mesh.size, known.largest)
+        self._chunk = compile_chunk(self.program, self.static, equation, self.mesh, together, is_short)
+        self._measure = compile_measure(self.program, self.static, equation, self.mesh, together)
         self.step = 0
         self.seconds = 0.0
         self.records: list[dict[str, np.ndarray]] = []

@@ -18,7 +18,7 @@ from fredholm.networks import Field
 from fredholm.residual import AbstractResidual, Integral, as_vector
 from fredholm.rules import AbstractRule, MonteCarlo
 from fredholm.training.chunk import Program
-from fredholm.training.devices import EVERYWHERE, SEEDS, over_seeds
+from fredholm.training.devices import over_seeds
 
 POINTS, NODES = 64, 16  # volumes of one measurement, and independent nodes at each of them
 REPLICATES = 4  # draws of a randomised rule at each of a quarter of the volumes: such rules have many nodes
@@ -98,8 +98,8 @@ def size(u: Field, points: Float[Array, "n d"]) -> Float[Array, ""]:
     return jnp.sqrt(jnp.mean(jax.vmap(lambda x: jnp.mean(u(x) ** 2))(points)))
 
 
-def compile_measure(program: Program, static: Any, equation: Equation, mesh: Mesh) -> Callable[..., Any]:
-    """`measure(arrays, equation_arrays, keys, step) -> {name: (s,)}`, for all seeds at once."""
+def compile_measure(program: Program, static: Any, equation: Equation, mesh: Mesh, together: int) -> Callable[..., Any]:
+    """`measure(arrays, equation_arrays, keys, step) -> {name: (s,)}`, for all seeds, so many `together`."""
     _, equation_static = eqx.partition(equation, eqx.is_array)
     evaluation, method = equation.evaluation, program.method
     points = None if evaluation is None else evaluation.points(SCORED)
@@ -121,6 +121,4 @@ def compile_measure(program: Program, static: Any, equation: Equation, mesh: Mes
         recorded.update({f"unknown_{name}": value for name, value in (state.average or state.u).unknowns.items()})
         return recorded
 
-    drawn = equation.is_drawn
-    axes = (0, 0 if drawn else None, 0, None)
-    return over_seeds(jax.vmap(one_seed, in_axes=axes), mesh, (SEEDS, SEEDS if drawn else EVERYWHERE, SEEDS, EVERYWHERE))
+    return over_seeds(one_seed, (True, equation.is_drawn, True, False), mesh, together)
