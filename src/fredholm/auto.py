@@ -188,6 +188,15 @@ def looks(problem: Equation, method: AbstractMethod, rule: AbstractRule) -> int:
     return 1 + nodes * (2 if twice else 1)
 
 
+def accepts(method: AbstractMethod, problem: Equation, rule: AbstractRule) -> bool:
+    """True where the method can train on the equation with this rule."""
+    try:
+        method.check(problem, problem.rules(rule))
+    except ValueError:
+        return False
+    return True
+
+
 def candidates(measures: Sequence[AbstractDomain]) -> list[AbstractRule]:
     """Rules that suit the measures, fewest nodes first: those without noise on few axes, randomised nets on more."""
     axes = max((len(measure.bases) for measure in measures), default=0)
@@ -240,7 +249,7 @@ def _method_and_rule(auto: Auto, pilot: Pilot, given: AbstractRule | None, reaso
     method = auto.using or _unbiased(pilot, given, reasons)
     if given is not None:
         return method, given
-    tried = [rule for rule in unbiased_candidates(pilot.measures) if _accepts(method, pilot.problem, rule)] or [MonteCarlo(1)]
+    tried = [rule for rule in unbiased_candidates(pilot.measures) if accepts(method, pilot.problem, rule)] or [MonteCarlo(1)]
     noises = {rule: pilot.noise(method, rule) for rule in tried}
     best = min(noises, key=lambda rule: noises[rule])
     others = ", ".join(f"{rule!r} {noises[rule] / noises[best]:.2g}" for rule in tried if rule is not best and noises[best] > 0)
@@ -283,7 +292,7 @@ def _unbiased(pilot: Pilot, given: AbstractRule | None, reasons: list[str]) -> A
         rule = given or next(iter(unbiased_candidates(pilot.measures)[-1:]), MonteCarlo(2))
         noise = pilot.error(rule)
         why = f"a weak form, and the variance of {rule!r} is {noise:.1e} of the squared terms: a target averages such noise"
-        if noise <= 1 and _accepts(ALL_PAIRS, pilot.problem, rule):
+        if noise <= 1 and accepts(ALL_PAIRS, pilot.problem, rule):
             order = order[1:]
             why = f"a weak form, and the variance of {rule!r} is {noise:.1e} of the squared terms: less than they are"
     method = _possible(pilot.problem, order)
@@ -307,15 +316,7 @@ def _optimizer(reasons: list[str]) -> AbstractOptimizer:
 
 def _possible(problem: Equation, methods: Sequence[AbstractMethod]) -> AbstractMethod:
     """The first method that the equation allows with random nodes: given samples may be too few for some."""
-    return next((one for one in methods if _accepts(one, problem, MonteCarlo(2 if isinstance(one, DoubleSampling) else 1))), methods[-1])
-
-
-def _accepts(method: AbstractMethod, problem: Equation, rule: AbstractRule) -> bool:
-    try:
-        method.check(problem, problem.rules(rule))
-    except ValueError:
-        return False
-    return True
+    return next((one for one in methods if accepts(one, problem, MonteCarlo(2 if isinstance(one, DoubleSampling) else 1))), methods[-1])
 
 
 def _fits(rule: AbstractRule, measures: Sequence[AbstractDomain]) -> bool:
