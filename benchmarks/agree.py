@@ -57,7 +57,7 @@ def _tensors(arrays: dict[str, Any]) -> peer.Points:
 
 def _parameters(field: Any) -> list[np.ndarray]:
     """Weights and biases of a network, or of its gradient, as PyTorch has them."""
-    pairs = [(np.asarray(layer.weight).T[None], np.asarray(layer.bias)[None, None]) for layer in field.network.layers]
+    pairs = [(np.asarray(weights)[None], np.asarray(biases)[None, None]) for weights, biases in field.network.layers]
     return [array for pair in pairs for array in pair]
 
 

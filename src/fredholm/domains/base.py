@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from fredholm.normals import standard_normals
 from fredholm.orthogonal import orthonormal_columns
 
 
@@ -42,7 +43,7 @@ class Base:
     def draw(self, key: Key[Array, ""], n: int) -> Float[Array, "n"]:
         """n independent numbers of this measure."""
         if self is Base.NORMAL:
-            return jax.random.normal(key, (n,))
+            return standard_normals(key, n)
         if self is Base.HALF_LINE:
             return jax.random.exponential(key, (n,))
         return jax.random.uniform(key, (n,))
@@ -165,4 +166,4 @@ def haar_rotation(key: Key[Array, ""], dimension: int) -> Float[Array, "d d"]:
         angle, flip = jax.random.uniform(key, (2,))
         cos, sin, sign = jnp.cos(2 * jnp.pi * angle), jnp.sin(2 * jnp.pi * angle), jnp.where(flip < 0.5, 1.0, -1.0)
         return jnp.stack([jnp.stack([cos, -sign * sin]), jnp.stack([sin, sign * cos])])
-    return orthonormal_columns(jax.random.normal(key, (dimension, dimension)))
+    return orthonormal_columns(standard_normals(key, dimension**2).reshape(dimension, dimension))

@@ -10,6 +10,7 @@ from jaxtyping import Array, Float, Key
 from fredholm.checks import is_concrete, vector
 from fredholm.domains.base import AbstractDomain, Base, Nodes, haar_rotation
 from fredholm.domains.sphere_map import direction_from_unit
+from fredholm.normals import standard_normals
 
 
 def unit_sphere_area(dimension: int) -> float:
@@ -22,7 +23,7 @@ def random_directions(key: Key[Array, ""], n: int, dimension: int) -> Float[Arra
     if dimension == 2:
         angle = 2 * jnp.pi * jax.random.uniform(key, (n,))
         return jnp.stack([jnp.cos(angle), jnp.sin(angle)], axis=-1)
-    z = jax.random.normal(key, (n, dimension))
+    z = standard_normals(key, n * dimension).reshape(n, dimension)
     return z / jnp.linalg.norm(z, axis=-1, keepdims=True)
 
 
