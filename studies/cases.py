@@ -5,10 +5,10 @@ from fredholm.zoo import CASES, file_name
 
 
 def radial(dim: int) -> fr.Equation:
-    """Poisson's problem with one charge, scored by Algorithm 2 on a grid of 100 radii by 100 directions."""
+    """Poisson's problem with one charge, scored by Algorithm 2 with 100 directions in place of 500, which takes a fifth of the time."""
     usual = fr.problems.Poisson(dim=dim).evaluation
     assert isinstance(usual, fr.problems.RadialGrid)
-    return fr.problems.Poisson(dim=dim, evaluation=fr.problems.RadialGrid(at=usual.at, radii=100, directions=100))
+    return fr.problems.Poisson(dim=dim, evaluation=fr.problems.RadialGrid(at=usual.at, directions=100))
 
 
 PAPER = {

@@ -50,6 +50,18 @@ def test_the_normalized_error_is_two_minus_twice_the_correlation():
         assert float(scores["mse"]) > float(scores["mse_mean_free"])
 
 
+def test_a_quick_look_at_the_grid_has_its_radii_and_so_its_score_of_a_radial_function():
+    charges = fr.problems.Poisson(5).charges
+    grid = RadialGrid(fr.Ball((0.0,) * 5))
+    scores = []
+    for points in (grid.points(5000), grid.points()):
+        truth = jax.vmap(charges.potential)(points)[:, None]
+        smooth = -((jnp.sum(points**2, axis=1, keepdims=True) + 0.04) ** -1.5)  # the potential, cut off near the charge
+        scores.append(float(grid(smooth, truth, points)["mse_normalized"]))
+    assert len(grid.points(5000)) == 5000
+    assert scores[0] == pytest.approx(scores[1], rel=1e-3)
+
+
 def test_algorithm_2_is_quantiles_times_directions():
     law = fr.Ball((0.0,) * 3, 2.0)
     points = np.asarray(RadialGrid(law, radii=7, directions=5, draws=20_000).points()).reshape(7, 5, 3)

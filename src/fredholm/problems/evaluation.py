@@ -3,6 +3,7 @@
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Key
 
 from fredholm.checks import positive_integer
@@ -60,12 +61,13 @@ class RadialGrid(AbstractEvaluation):
         key_points, key_directions = jax.random.split(jax.random.key(2024))
         drawn = jax.vmap(self.at.sample)(jax.random.split(key_points, self.draws))
         q, s = self.radii, self.directions
-        if n is not None and q * s > n:  # a coarser grid of the same shape, for a look during training
-            shrink = (n / (q * s)) ** 0.5
-            q, s = max(1, int(q * shrink)), max(1, int(s * shrink))
+        # For a look during training: every radius all the same, since the smallest, next to the charge, decide the score, and of the
+        # directions a few at each radius, in turns.
+        taken = s if n is None else max(1, min(s, n // q))
+        turns = (np.arange(q)[:, None] * taken + np.arange(taken)[None]) % s
         radii = jnp.quantile(jnp.linalg.norm(drawn, axis=-1), (jnp.arange(q) + 0.5) / q)
         directions = random_directions(key_directions, s, self.at.dimension)
-        return (radii[:, None, None] * directions[None, :, :]).reshape(q * s, self.at.dimension)
+        return (radii[:, None, None] * directions[turns]).reshape(q * taken, self.at.dimension)
 
 
 def evaluation_profiles(volumes: Law, n: int = 10_000) -> dict[str, AbstractEvaluation]:
