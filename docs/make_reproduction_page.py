@@ -1,7 +1,7 @@
 """Writes docs/reproduction.md and its pictures from what `fredholm reproduce` made.
 
-`python docs/make_reproduction_page.py [FOLDER [PAGE]]`; FOLDER is runs/reproduce-laptop unless given. What a person wrote between the marks
-`<!-- note NAME -->` and `<!-- end -->` stays when the page is written again.
+`python docs/make_reproduction_page.py [FOLDER [PAGE]]`; FOLDER is runs/reproduce-laptop unless given. Sections of figures that are not in the
+folder stay as they are, and so does what a person wrote between the marks `<!-- note NAME -->` and `<!-- end -->`.
 """
 
 import csv
@@ -26,29 +26,37 @@ MADE = ("figure.png", "claims.csv", "summary.csv")  # what a figure has once its
 
 
 def write_page(folder: Path, page: Path) -> None:
-    """Every figure that is ready in the folder, in order."""
-    notes = dict(
-        re.findall(r"<!-- note (\S+) -->\n(.*?)<!-- end -->", page.read_text(encoding="utf-8") if page.exists() else "", re.DOTALL)
-    )
+    """Every figure that is ready in the folder or was on the page before, in order."""
+    before = page.read_text(encoding="utf-8") if page.exists() else ""
+    notes = dict(re.findall(r"<!-- note (\S+) -->\n(.*?)<!-- end -->", before, re.DOTALL))
+    sections = {name: text for text, name in re.findall(r"^(## [^\n]* \((figure-\d+)\)\n.*?)(?=^## |\Z)", before, re.DOTALL | re.MULTILINE)}
     done = [name for name in FIGURES if all((folder / name / made).is_file() for made in MADE)]
     if not done:
         raise SystemExit(f"{folder}: no figure is ready there; expected what fredholm reproduce NAME --out {folder} wrote.")
     scale = StudyFolder.open(folder / done[0]).about["scale"]
-    size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) / 2**20
+    sections |= {name: "\n".join(_figure(folder / name, name, notes, page.parent / "figures")) for name in done}
+    shown = [sections[name].rstrip("\n") + "\n" for name in FIGURES if name in sections]
     lines = [
         "# The paper's figures, run here",
         "",
         f"Written by `python docs/make_reproduction_page.py` from `fredholm reproduce NAME --scale {scale}` (`make reproduce`), on a",
-        f"machine with {os.cpu_count()} cores ({platform.machine()}); {size:.0f} MiB in all, networks included. Solid: ours, with",
-        "95 % intervals over seeds; dotted, crosses or hatched: published. Published numbers are of 100 seeds and 200 000 steps; ours of",
-        "the seeds and steps that each figure says.",
+        f"machine with {machine()}. Solid: ours, with 95 % intervals over seeds; dotted, crosses or hatched: published.",
+        "Published numbers are of 100 seeds and 200 000 steps; ours of the seeds and steps that each figure says.",
         "",
         *_note("all", notes),
-        *_verdicts(folder, done),
+        *_verdicts(shown),
+        *shown,
     ]
-    for name in done:
-        lines += _figure(folder / name, name, notes, page.parent / "figures")
     write_atomically(page, lambda file: file.write("\n".join(lines).encode()))
+
+
+def machine() -> str:
+    """Cores and memory."""
+    try:
+        memory = f", {os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB of memory"
+    except (AttributeError, ValueError, OSError):  # not on this system
+        memory = ""
+    return f"{os.cpu_count()} cores ({platform.machine()}){memory} and no GPU"
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
@@ -60,8 +68,8 @@ def _note(name: str, notes: dict[str, str]) -> list[str]:
     return [f"<!-- note {name} -->", *notes.get(name, "").splitlines(), "<!-- end -->", ""]
 
 
-def _verdicts(folder: Path, done: list[str]) -> list[str]:
-    counts = Counter(row["verdict"] for name in done for row in _rows(folder / name / "claims.csv"))
+def _verdicts(sections: list[str]) -> list[str]:
+    counts = Counter(word for text in sections for word in re.findall(r"\| \*\*([^*|]*)\*\* \|", text))
     parts = (f"{verdict.value} {counts[verdict.value]}" for verdict in Verdict)
     return [f"Of the {counts.total()} claims below: {', '.join(parts)}.", ""]
 

@@ -51,6 +51,9 @@ def test_every_published_number_stands_beside_a_run_of_ours_of_the_published_eff
     for panel in (panel for row in made.rows for panel in row):
         if isinstance(panel, (Bars, Curves, Lines)):
             assert set(panel.published) <= set(panel.bars if isinstance(panel, Bars) else panel.lines)
+        if isinstance(panel, Curves) and "by batch" in panel.title:
+            assert set(panel.published) == set(panel.lines)
+            assert len(panel.lines) == 10
     assert len({run.name for run in made.runs}) == len({run.key for run in made.runs}) == len(made.runs)
     for run in made.runs:
         assert (run.settings["steps"], len(run.seeds), run.settings["average"]) == (200_000, 100, 0.0)
@@ -115,6 +118,17 @@ def test_a_failed_method_is_not_better():
     assert Claim("", claims.turns_up(B)).assess(Results(found)).verdict is Verdict.HOLDS
 
 
+def test_seeds_that_failed_are_named_and_do_not_make_a_winner():
+    half = (*(fr.SeedStatus(fr.Status.DIVERGED, 5) for _ in range(2)), *(fr.SeedStatus(fr.Status.FINISHED, 30) for _ in range(2)))
+    found = Results({"a": synthetic(A, 0.5 * FLAT)._replace(status=half), "b": synthetic(B, FLAT), "c": synthetic(C, FLAT)})
+    for check in (claims.better(A, B), claims.similar(A, B, 3.0)):
+        finding = Claim("", check).assess(found)
+        assert finding.verdict is Verdict.OPEN
+        assert "Without 2 of 4 seeds of a, which failed." in finding.evidence
+    assert Claim("", claims.better(B, A)).assess(found).verdict is Verdict.FAILS
+    assert "seeds of a failed" in Claim("", claims.more_robust([A, B], [B, C])).assess(found).evidence
+
+
 def test_similar_wants_the_whole_interval_inside():
     assert verdict(claims.similar(A, B, 1.5), a=1.2 * FLAT, b=FLAT) is Verdict.HOLDS
     assert verdict(claims.similar(A, B, 1.5), a=2.0 * FLAT, b=FLAT) is Verdict.FAILS
@@ -132,11 +146,14 @@ def test_an_interior_optimum_is_better_than_both_ends():
     assert verdict(claims.interior([A, B, C]), a=FLAT, b=2 * FLAT, c=3 * FLAT) is Verdict.FAILS
     noise = np.exp(np.random.default_rng(1).normal(size=(4, 1)))
     assert verdict(claims.interior([A, B, C]), a=FLAT, b=FLAT * noise, c=9 * FLAT) is Verdict.OPEN  # no end is better than the rest either
+    assert verdict(claims.interior([A, B, C]), a=FLAT, b=FLAT * np.nan, c=FLAT) is Verdict.OPEN  # what lies between never had an error
 
 
 def test_robust_means_a_smaller_range_over_the_settings():
     assert verdict(claims.more_robust([A, B], [A, C]), a=FLAT, b=1.1 * FLAT, c=5 * FLAT) is Verdict.HOLDS
     assert verdict(claims.more_robust([A, C], [A, B]), a=FLAT, b=1.1 * FLAT, c=5 * FLAT) is Verdict.FAILS
+    assert verdict(claims.sensitive([A, C]), a=FLAT, c=5 * FLAT) is Verdict.HOLDS
+    assert verdict(claims.sensitive([A, B]), a=FLAT, b=1.1 * FLAT) is Verdict.FAILS
 
 
 def test_the_floor_of_the_loss_is_compared_with_the_variance():
@@ -227,6 +244,14 @@ def test_the_page_of_the_reproduction_is_made_from_its_folders(smoke, tmp_path):
     page.write_text(noted, encoding="utf-8")
     write_page(smoke.parent, page)
     assert page.read_text(encoding="utf-8") == noted
+    # A figure that is not in the folder keeps its section, in its place, and its claims are counted.
+    older = "## Another (figure-3)\n\nOlder.\n\n| claim | verdict | measured |\n|---|---|---|\n| a | **holds** | b |\n"
+    page.write_text(f"{noted}\n{older}", encoding="utf-8")
+    write_page(smoke.parent, page)
+    kept = page.read_text(encoding="utf-8")
+    assert kept.endswith(older)
+    assert "A person wrote this." in kept
+    assert f"Of the {claims + 1} claims below: holds 1," in kept
 
 
 def test_nothing_of_a_study_becomes_markup(smoke, tmp_path):
@@ -241,14 +266,15 @@ def test_nothing_of_a_study_becomes_markup(smoke, tmp_path):
 
 
 @pytest.mark.skipif(BROWSER is None, reason="no chromium on this machine: the page is not tried in a browser")
-def test_a_browser_draws_the_study_and_picks_a_quantity_and_a_run(smoke, tmp_path):
+def test_a_browser_draws_the_study_and_picks_a_quantity_and_runs(smoke, tmp_path):
     picks = """<script>
       const seen = () => document.querySelectorAll("g.trace.scatter path.js-line").length, found = [seen()];
-      const choose = (name, index) => {
+      const choose = (name, ...wanted) => {
         const select = document.querySelector(`[data-pick=${name}]`);
-        select.selectedIndex = index; select.dispatchEvent(new Event("change")); found.push(seen());
+        [...select.options].forEach((option, index) => { option.selected = wanted.includes(index); });
+        select.dispatchEvent(new Event("change")); found.push(seen());
       };
-      choose("method", 1); choose("quantity", 1);
+      choose("method", 1); choose("method", 1, 2); choose("quantity", 1);
       document.querySelector("[data-scale=linear]").click();
       document.body.dataset.found = found.join(" ");
     </script></body>"""
@@ -259,7 +285,7 @@ def test_a_browser_draws_the_study_and_picks_a_quantity_and_a_run(smoke, tmp_pat
     command = [str(BROWSER), *flags.split(), f"--user-data-dir={tmp_path}", page.as_uri()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert [line for line in done.stderr.splitlines() if "CONSOLE" in line] == []
-    everything, one, other = map(int, re.search(r'data-found="([^"]*)"', done.stdout).group(1).split())
-    assert everything > one > 0
+    everything, one, both, other = map(int, re.search(r'data-found="([^"]*)"', done.stdout).group(1).split())
+    assert everything == both > one > 0  # there are two runs
     assert other > 0
     assert 'data-scale="linear" aria-pressed="true"' in done.stdout

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import jax.numpy as jnp
@@ -20,7 +21,7 @@ from fredholm.storage import RunFolder
 from fredholm.study import Outcome, StudyFolder, conduct, grid, make_run, one_at_a_time, outcomes, paired, work
 from fredholm.study.estimate import estimates
 from fredholm.study.progress import Total
-from fredholm.study.tables import summary, tidy
+from fredholm.study.tables import pairs, summary, tidy
 from fredholm.study.work import pack, perform, unpack
 
 PROBLEM = fr.problems.Volterra()
@@ -118,6 +119,23 @@ def test_pairing_cancels_what_the_seeds_share():
     assert between.seeds == 2
     np.testing.assert_allclose(between.ratio, (2.0, 2.0, 2.0))
     assert not np.allclose(first.best()[0], first.best()[1])
+
+
+def test_runs_of_one_equation_are_paired_however_its_integrals_are_taken(monkeypatch):
+    angles, normals, other = (fr.problems.Poisson(2, variable="angles"), fr.problems.Poisson(2, variable="normals"), PROBLEM)
+    runs = [make_run(f"run {index}", problem, fr.Standard(), **TINY) for index, problem in enumerate((angles, normals, other))]
+    found = {run.name: synthetic(run, np.ones((2, 3))) for run in runs}
+    assert list(zip(pairs(found)["first"], pairs(found)["second"], strict=True)) == [("run 0", "run 1")]
+    monkeypatch.setattr("fredholm.study.tables.MOST_PAIRED", 1)
+    assert pairs(found).empty
+
+
+def test_a_name_with_brackets_is_a_name(folder, tmp_path, capsys):
+    named = StudyFolder.create(tmp_path / "study", "A study", [GOOD._replace(name="[/red] [bold]a")])
+    named.begin()
+    shutil.copytree(folder.place(GOOD), named.place(GOOD))
+    assert main(["report", str(named.path)]) == 0
+    assert "[/red] [bold]a" in capsys.readouterr().out
 
 
 def test_a_killed_run_loses_one_interval_and_ends_as_if_it_had_not_been(folder, tmp_path):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 import fredholm as fr
@@ -133,7 +134,7 @@ def _finish(folder: StudyFolder, found: Mapping[str, Outcome]) -> list[str]:
         write_rows(folder.path / "published.csv", Beside._fields, rows)
         published = [(one.panel, one.series, one.x, (one.ours, one.low, one.high), one.published) for one in rows]
         for claim in judged:
-            Console().print(f"[{COLORS.get(claim.verdict, 'yellow')}]{claim.verdict:>26}[/]  {claim.claim}", highlight=False)
+            Console().print(f"[{COLORS.get(claim.verdict, 'yellow')}]{claim.verdict:>26}[/]  {escape(claim.claim)}", highlight=False)
     page = write_study_page(folder, found, claims=judged, pictures=pictures, note=note, published=published)
     print(f"{'tables':<10}{folder.path / 'table.csv'}, summary.csv, paired.csv\n{'page':<10}{page}", flush=True)
     return [run.name for run in folder.runs if folder.failure(run)]
@@ -146,12 +147,10 @@ def _print_results(folder: StudyFolder, found: Mapping[str, Outcome]) -> None:
     for run in folder.runs:
         one = found.get(run.name)
         if one is None:
-            made.add_row(run.name, folder.state(run).word)
+            made.add_row(escape(run.name), folder.state(run).word)
             continue
-        cells = [
-            with_interval(bootstrap_interval(values[one.kept()], least=0.0)).replace("[", r"\[") for values in (one.best(), one.last())
-        ]
-        made.add_row(run.name, one.metric, *cells, f"{int(one.good.sum())} of {len(one.good)}")
+        cells = [escape(with_interval(bootstrap_interval(values[one.kept()], least=0.0))) for values in (one.best(), one.last())]
+        made.add_row(escape(run.name), one.metric, *cells, f"{int(one.good.sum())} of {len(one.good)}")
     Console().print(made)
 
 

@@ -137,6 +137,14 @@ def scatter_points(problem: Equation) -> np.ndarray:
     return np.asarray(problem.evaluation.points(FITTED), float)
 
 
+def radial_profile(problem: Equation, directions: int = DIRECTIONS) -> Profile:
+    """Quantiles of the radius, each with points in random directions."""
+    radii = np.quantile(np.linalg.norm(scatter_points(problem), axis=1), np.linspace(0.005, 0.995, RADII))
+    units = np.random.default_rng(0).normal(size=(directions, problem.inputs))
+    units /= np.linalg.norm(units, axis=1, keepdims=True)
+    return Profile("radius $|x|$", radii, (radii[:, None, None] * units).reshape(-1, problem.inputs))
+
+
 def profiles(problem: Equation) -> list[Profile]:
     """The lines on which a solution is looked at: the domain itself in 1-D, the radius where the problem is scored on radii, else
     lines along the first three axes through the middle of the domain."""
@@ -148,10 +156,7 @@ def profiles(problem: Equation) -> list[Profile]:
         line = np.linspace(low[0], high[0], LINE)
         return [Profile(names[0], line, line[:, None])]
     if isinstance(problem.evaluation, RadialGrid):
-        radii = np.quantile(np.linalg.norm(drawn, axis=1), np.linspace(0.005, 0.995, RADII))
-        directions = np.random.default_rng(0).normal(size=(DIRECTIONS, problem.inputs))
-        directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-        return [Profile("radius $|x|$", radii, (radii[:, None, None] * directions).reshape(-1, problem.inputs))]
+        return [radial_profile(problem)]
     lines = []
     for axis in range(min(3, problem.inputs)):
         points = np.tile(np.median(drawn, axis=0), (LINE, 1))

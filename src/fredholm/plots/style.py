@@ -11,6 +11,7 @@ from typing import Any
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, MaxNLocator
@@ -112,6 +113,21 @@ def colors(names: Iterable[str]) -> dict[str, str]:
         free = [color for color in (*families[name], *PALETTE) if color not in chosen.values()]
         chosen[name] = free[0] if free else PALETTE[len(chosen) % len(PALETTE)]
     return {name: chosen[name] for name in names}
+
+
+def distinct_colors(names: Iterable[str]) -> dict[str, str]:
+    """As `colors` while the palette lasts; where there are more names than that, a colour of a sequence for each."""
+    names = list(names)
+    chosen = colors(names)
+    return chosen if len(set(chosen.values())) == len(names) else {name: _spread(place, len(names)) for place, name in enumerate(names)}
+
+
+def _spread(place: int, count: int) -> str:
+    if count <= 10:
+        return to_hex(matplotlib.colormaps["viridis"](0.92 * place / max(count - 1, 1)))
+    if count <= 20:  # ten strong colours, then their pale ones
+        return to_hex(matplotlib.colormaps["tab20"]((2 * place) % 20 + place // 10))
+    return to_hex(matplotlib.colormaps["turbo"](0.04 + 0.92 * place / (count - 1)))
 
 
 def plain(text: str, width: int | None = None) -> str:

@@ -75,7 +75,10 @@ def better(first: Run, second: Run, factor: float = 1.0) -> Check:
             verdict = Verdict.FAILS if not a.good.any() else Verdict.HOLDS
             return Finding(verdict, f"every seed of {' and of '.join(failed)} failed.")
         ratio = paired(a, b).ratio
-        return Finding(_below(ratio, factor), f"{_short(first)} / {_short(second)} = {with_interval(ratio)}.")
+        verdict = _below(ratio, factor)
+        if verdict is Verdict.HOLDS and not a.good.all():
+            verdict = Verdict.OPEN  # what the seeds that are left say of the winner, those that it lost do not
+        return Finding(verdict, f"{_short(first)} / {_short(second)} = {with_interval(ratio)}.{_failures(a, b)}")
 
     return check
 
@@ -84,11 +87,12 @@ def similar(first: Run, second: Run, factor: float) -> Check:
     """The two best errors are within a factor of each other, on matched seeds."""
 
     def check(results: Results) -> Finding:
-        ratio = paired(results(first), results(second)).ratio
+        a, b = results(first), results(second)
+        ratio = paired(a, b).ratio
         _, low, high = ratio
-        evidence = f"{_short(first)} / {_short(second)} = {with_interval(ratio)}; wanted within a factor {factor:g}."
+        evidence = f"{_short(first)} / {_short(second)} = {with_interval(ratio)}; wanted within a factor {factor:g}.{_failures(a, b)}"
         if low > 1 / factor and high < factor:
-            return Finding(Verdict.HOLDS, evidence)
+            return Finding(Verdict.HOLDS if a.good.all() and b.good.all() else Verdict.OPEN, evidence)
         return Finding(Verdict.FAILS if high < 1 / factor or low > factor else Verdict.OPEN, evidence)
 
     return check
@@ -150,6 +154,8 @@ def interior(runs: Sequence[Run]) -> Check:
 
     def check(results: Results) -> Finding:
         means = [_mean_best(results(run)) for run in runs]
+        if not np.isfinite(means[1:-1]).any():
+            raise Unresolved(f"none of the runs between {_short(runs[0])} and {_short(runs[-1])} has an error that is a number")
         best = runs[1 + int(np.nanargmin(means[1:-1]))]
         found = every(better(best, runs[0]), better(best, runs[-1]))(results)
         return Finding(found.verdict, f"In order {', '.join(map(number, means))}: {found.evidence}")
@@ -194,10 +200,7 @@ def more_robust(first: Sequence[Run], second: Sequence[Run]) -> Check:
     """The first method's best errors vary less from setting to setting than the second's: seed by seed, the range of their logarithms."""
 
     def check(results: Results) -> Finding:
-        ranges = []
-        for runs in (first, second):
-            logs = np.log(np.stack([results(run).best() for run in runs]))
-            ranges.append(logs.max(axis=0) - logs.min(axis=0))
+        ranges = [_log_range(results, runs) for runs in (first, second)]
         difference = bootstrap_interval(ranges[0] - ranges[1])
         evidence = (
             f"largest / smallest error over the settings: {number(spread(first)(results))} against {number(spread(second)(results))}; "
@@ -206,6 +209,33 @@ def more_robust(first: Sequence[Run], second: Sequence[Run]) -> Check:
         return Finding(_below(difference, 0.0), evidence)
 
     return check
+
+
+def sensitive(runs: Sequence[Run], factor: float = 2.0) -> Check:
+    """A method's best error changes by more than a factor from setting to setting: seed by seed, largest over smallest."""
+
+    def check(results: Results) -> Finding:
+        ratio = _exp(bootstrap_interval(_log_range(results, runs)))
+        evidence = f"largest / smallest error over the settings, seed by seed: {with_interval(ratio)}, wanted above {factor:g}."
+        return Finding(_below(_inverse(ratio), 1 / factor), evidence)
+
+    return check
+
+
+def _log_range(results: Results, runs: Sequence[Run]) -> np.ndarray:
+    """For each seed the range of the logarithms of its best errors; a seed that failed somewhere has none."""
+    found = [results(run) for run in runs]
+    failed = [_short(one.run) for one in found if not one.good.all()]
+    if failed:
+        raise Unresolved(f"seeds of {', '.join(failed)} failed")
+    logs = np.log(np.stack([one.best() for one in found]))
+    return logs.max(axis=0) - logs.min(axis=0)
+
+
+def _failures(*found: Outcome) -> str:
+    """What a comparison leaves out."""
+    lost = [f"{int((~one.good).sum())} of {len(one.good)} seeds of {_short(one.run)}" for one in found if not one.good.all()]
+    return f" Without {' and '.join(lost)}, which failed." if lost else ""
 
 
 def _below(interval: tuple[float, float, float], level: float) -> Verdict:

@@ -5,18 +5,17 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import jax
-import matplotlib
+import jax.numpy as jnp
 import numpy as np
 from matplotlib import figure as mpl
 from matplotlib.axes import Axes
-from matplotlib.colors import to_hex
 
 from fredholm.domains import Sphere
 from fredholm.plots.curves import draw_curve, log_scale, seed_curve
 from fredholm.plots.names import metric_name
 from fredholm.plots.panels import color_bar, heat_map, profile_panel
-from fredholm.plots.shown import look, plane, profiles, robust_limits
-from fredholm.plots.style import PALETTE, TRUTH, colors, compose, finish, house_style, plain, step_axis
+from fredholm.plots.shown import Shown, look, plane, radial_profile, robust_limits, scatter_points
+from fredholm.plots.style import PALETTE, TRUTH, compose, distinct_colors, finish, house_style, plain, step_axis
 from fredholm.reproduce.panels import Bars, Curves, Figure, Lines, Map, Nodes, Panel, Radial
 from fredholm.reproduce.published import Series, panels
 from fredholm.statistics import bootstrap_interval
@@ -24,6 +23,7 @@ from fredholm.study import Outcome, Run, StudyFolder
 from fredholm.study.outcome import solution
 
 PUBLISHED = "#555555"
+DIRECTIONS = 1000  # of each radius in Figure 4, whose range is the band
 DOTTED: Any = {"linestyle": (0, (1, 1.2)), "linewidth": 1.3, "alpha": 0.8}  # what is published
 LEGEND_ROW = 0.09  # of the height of a panel: room above the curves
 VEILED: Any = {"fontsize": 6.5, "frameon": True, "framealpha": 0.8, "edgecolor": "none"}  # legible where curves leave no room
@@ -80,21 +80,20 @@ class _Drawing:
         own = solution(self._folder, panel.run)
         problem = own.problem
         assert problem is not None
-        line = profiles(problem)[0]
-        shown = look(own, problem, line.points)
-        truth = shown.truth
-        profile_panel(axes, line, {"ours": shown}, {"ours": colors([panel.title])[panel.title]})
-        if panel.published is not None and truth is not None:
-            # The published curve in our units: by the map that brings the published truth onto ours.
-            model, known = panel.published
-            own_truth = np.interp(known.x, line.abscissa, line.spread(truth)[..., 0].mean(axis=-1))
-            axes.plot(model.x, np.polyval(np.polyfit(known.y, own_truth, 1), model.y), **DOTTED, color=PUBLISHED, label="published")
-        axes.set_ylabel("standardised $U$")
+        line, fitted = radial_profile(problem, DIRECTIONS), scatter_points(problem)
+        # As published (settings A18): in the units of U, each seed shifted to the truth's mean.
+        shift = np.asarray(problem.truth(jnp.asarray(fitted))).mean() - own.members(fitted).mean(axis=1)
+        members = (own.members(line.points) + shift[:, None])[own.good if own.good.any() else slice(None), :, None]
+        shown = Shown(members, np.asarray(problem.truth(jnp.asarray(line.points)), float))
+        profile_panel(axes, line, {"ours": shown}, {"ours": distinct_colors([panel.title])[panel.title]})
+        if panel.published is not None:
+            axes.plot(panel.published.x, panel.published.y, **DOTTED, color=PUBLISHED, label="published")
+        axes.set_ylabel("$U$")
         axes.legend(**VEILED)
         return None
 
     def _curves(self, axes: Axes, panel: Curves) -> None:
-        palette, drawn, steps = _palette(panel.lines), [], 0
+        palette, drawn, steps = distinct_colors(panel.lines), [], 0
         for lines, quiet in ((panel.quiet, True), (panel.lines, False)):
             for index, (name, run) in enumerate(lines.items()):
                 one = self.outcome(run)
@@ -135,7 +134,7 @@ class _Drawing:
 
     def _bars(self, axes: Axes, panel: Bars) -> None:
         names = list(panel.bars)
-        palette = _palette(panel.bars)
+        palette = distinct_colors(panel.bars)
         for place, (name, run) in enumerate(panel.bars.items()):
             one, reported = self.outcome(run), panel.published.get(name)
             if one is not None:
@@ -159,7 +158,7 @@ class _Drawing:
     def _lines(self, axes: Axes, panel: Lines) -> None:
         if not any(self.outcome(run) for runs in panel.lines.values() for run in runs.values()):
             return _nothing(axes)
-        palette = _palette(panel.lines)
+        palette = distinct_colors(panel.lines)
         for name, runs in panel.lines.items():
             points = [(x, *bootstrap_interval(one.best()[one.kept()], least=0.0)) for x, run in runs.items() if (one := self.outcome(run))]
             if points:
@@ -199,19 +198,6 @@ def _nodes(axes: Axes, panel: Nodes) -> None:
 def _nothing(axes: Axes) -> None:
     axes.set_axis_off()
     axes.text(0.5, 0.5, "no result yet", ha="center", va="center", transform=axes.transAxes, color=PUBLISHED)
-
-
-def _palette(names: Iterable[str]) -> dict[str, str]:
-    names = list(names)
-    chosen = colors(names)
-    return chosen if len(set(chosen.values())) == len(names) else {name: _spread(place, len(names)) for place, name in enumerate(names)}
-
-
-def _spread(place: int, count: int) -> str:
-    """A colour of a sequence, where there are more lines than the palette has colours."""
-    if count > 10:  # ten strong colours, then their pale ones
-        return to_hex(matplotlib.colormaps["tab20"]((2 * place) % 20 + place // 10))
-    return to_hex(matplotlib.colormaps["viridis"](0.92 * place / max(count - 1, 1)))
 
 
 def _wrapped(name: str) -> str:

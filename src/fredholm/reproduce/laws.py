@@ -5,7 +5,7 @@ from typing import Any
 
 from fredholm.domains import AbstractDomain, Ball, Box, Interval, Normal, PowerLaw
 from fredholm.problems import Maxwell, Poisson
-from fredholm.reproduce.claims import Claim, better, more_robust
+from fredholm.reproduce.claims import Claim, better, more_robust, sensitive
 from fredholm.reproduce.families import (
     MAXWELL,
     NAMES,
@@ -64,8 +64,11 @@ def _volumes(scale: Scale, family: Family, noun: str) -> Row:
         found = {part: bars(14, kind, f"{noun} {part} ({label} N=1)") for part in ("radius", "centre")}
         panels += [Bars(f"{name}, {label}: radius", by_radius, found["radius"]), Bars(f"{label}: centre", by_center, found["centre"])]
         sweeps.append(list({one.key: one for one in (*by_radius.values(), *by_center.values())}.values()))
-    text = f"{name}: the delayed target is more robust to the law of the volumes than standard."
-    return panels, [Claim(text, more_robust(sweeps[1], sweeps[0]))]
+    claims = [
+        Claim(f"{name}: the delayed target is more robust to the law of the volumes than standard.", more_robust(sweeps[1], sweeps[0])),
+        Claim(f"{name}: standard is sensitive to it, by more than a factor 2.", sensitive(sweeps[0])),
+    ]
+    return panels, claims
 
 
 def figure_14(scale: Scale) -> Figure:
@@ -89,9 +92,7 @@ def figure_15(scale: Scale) -> Figure:
         Bars("delayed target, N=1", target, bars(15, "poisson-2d", "charge placement (delayed target N=1)")),
     ]
     claims = [Claim(f"Charges {name}: the delayed target beats standard.", better(target[name], plain[name])) for name in laws]
-    claims.append(
-        Claim(
-            "The delayed target is more robust to the law of the charges than standard.", more_robust([*target.values()], [*plain.values()])
-        )
-    )
+    robust = more_robust([*target.values()], [*plain.values()])
+    claims.append(Claim("The delayed target is more robust to the law of the charges than standard.", robust))
+    claims.append(Claim("Standard is sensitive to it, by more than a factor 2.", sensitive([*plain.values()])))
     return Figure(15, "The laws of the charges", [panels], claims)

@@ -17,7 +17,7 @@ from fredholm.reproduce.families import (
     standard,
 )
 from fredholm.reproduce.panels import Curves, Figure, Lines, Map, Nodes, Radial
-from fredholm.reproduce.published import Series, published
+from fredholm.reproduce.published import published
 from fredholm.rules import Even, MonteCarlo, Rotation
 
 SCORE = "hi-dim Poisson MSE vs dimension"
@@ -117,7 +117,7 @@ def figure_4(scale: Scale) -> Figure:
         curves = {
             name: published(4, "poisson-single-charge", "prediction vs radius (main)", f"{dim}D {label}") for name, label in shown.items()
         }
-        rows.append([Radial(f"d = {dim}, {name}", by_dimension[dim][name], _model(curves[name])) for name in shown])
+        rows.append([Radial(f"d = {dim}, {name}", by_dimension[dim][name], curves[name].get("trained model")) for name in shown])
     lines = {name: {float(dim): runs[name] for dim, runs in by_dimension.items()} for name in names}
     rows.append([Lines("standardised MSE", "dimension", lines, published(4, "poisson-single-charge", SCORE), logarithmic=False)])
     claims = []
@@ -132,10 +132,6 @@ def figure_4(scale: Scale) -> Figure:
         ]
     note = "" if len(scale.dimensions) > 8 else f"Only d = {', '.join(map(str, scale.dimensions))}."
     return Figure(4, "Poisson in higher dimension", rows, claims, note=note)
-
-
-def _model(curves: dict[str, Series]) -> tuple[Series, Series] | None:
-    return (curves["trained model"], curves["ground truth"]) if curves else None
 
 
 def figure_5(scale: Scale) -> Figure:

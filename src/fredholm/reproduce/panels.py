@@ -51,7 +51,7 @@ class Radial(NamedTuple):
 
     title: str
     run: Run
-    published: tuple[Series, Series] | None = None  # the trained model and the truth
+    published: Series | None = None  # the trained model
 
 
 class Nodes(NamedTuple):

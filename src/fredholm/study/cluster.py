@@ -3,12 +3,15 @@
 import contextlib
 import logging
 import shutil
+import socket
 import tempfile
+import threading
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from fredholm.problems.coagulation_table import cache_directory
 from fredholm.storage import RunFolder
@@ -19,7 +22,10 @@ from fredholm.study.work import describe_failure, pack, perform, unpack
 from fredholm.training.devices import use_all_cores
 
 logger = logging.getLogger("fredholm")
-ANSWER = 8.0  # seconds that a scheduler has to answer
+ANSWER = 5.0  # seconds that a scheduler has to answer
+PORT = 8786  # of a scheduler, unless given
+MOST_FRAMES = 100  # of a message: a scheduler's greeting begins with their number, 8 bytes
+KEPT = 30 * 86_400.0  # seconds that a finished run which nobody fetched stays on a worker's machine
 TOPIC = "fredholm"  # of the scheduler's events: how far runs are
 TELL = 2.0  # seconds between two such events of a run
 RETRIES = 3  # of a task that ends with an error of the cluster; one whose worker dies is started elsewhere by Dask itself
@@ -32,19 +38,54 @@ def connected(address: str) -> Iterator[Any]:
         from distributed import Client
     except ImportError:
         raise ValueError("--scheduler needs dask.distributed, which is not installed: pip install 'fredholm[cluster]'.") from None
-    try:
-        client = Client(address, timeout=ANSWER, set_as_default=False)
-    except (OSError, ValueError, TypeError) as error:  # a time-out is an OSError; the others are addresses that are none
-        reason = " ".join(str(error).split())[:200]
-        raise ValueError(
-            f"--scheduler: nothing answers at {address!r} within {ANSWER:g} s ({reason}). Expected the address of a running scheduler, "
-            "for instance tcp://127.0.0.1:8786; start one with: dask scheduler."
-        ) from None
+
+    def connect() -> Any:
+        _listen(address)
+        return Client(address, timeout=ANSWER, set_as_default=False)
+
+    client = _in_time(connect, address)
     try:
         _check_versions(client)
         yield client
     finally:
         client.close(timeout=ANSWER)
+
+
+def _in_time(connect: Callable[[], Any], address: str) -> Any:
+    """What `connect` returns, unless it fails or takes too long: to find a host, and Dask itself, may take longer than they are given."""
+    found: list[Any] = []
+
+    def work() -> None:
+        try:
+            found.append((connect(), ""))
+        except Exception as error:  # of a socket, of an address that is none, of something at the other end that is no scheduler
+            found.append((None, describe_failure(error)))
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(ANSWER)
+    client, reason = found[0] if found else (None, "it is silent")
+    if client is None:
+        raise ValueError(
+            f"--scheduler: no scheduler answers at {address!r} within {ANSWER:g} s ({reason[:200]}). Expected the address of a running "
+            "scheduler, for instance tcp://127.0.0.1:8786; start one with: dask scheduler."
+        )
+    return client
+
+
+def _listen(address: str) -> None:
+    """Waits for the greeting of a scheduler, which it sends as soon as somebody connects: where something else is at the other end, Dask's
+    own client waits for minutes, or takes whatever that sends for the lengths of messages."""
+    scheme, _, rest = address.rpartition("://")
+    if scheme not in ("", "tcp", "tls"):
+        raise ValueError(f"got the scheme {scheme!r}; expected tcp or tls")
+    place = urlsplit(f"//{rest}")
+    with socket.create_connection((place.hostname, place.port or PORT), timeout=ANSWER) as line:
+        if scheme == "tls":
+            return  # it speaks when it has seen the client's certificate
+        greeting = line.recv(8, socket.MSG_WAITALL)
+        if len(greeting) < 8 or int.from_bytes(greeting, "little") > MOST_FRAMES:
+            raise ValueError("what is there is not a Dask scheduler")
 
 
 def _check_versions(client: Any) -> None:
@@ -81,6 +122,7 @@ def on_cluster(
         ): run
         for run in runs
     }
+    fetched = []
     try:
         for future in as_completed(list(futures), loop=client.loop):
             run = futures[future]
@@ -88,6 +130,7 @@ def on_cluster(
                 files, reason = future.result()
                 if not reason:
                     unpack(files, pool / run.key)
+                    fetched.append(run.key)
             except Exception as error:  # the worker died too often, or the result did not arrive
                 reason = describe_failure(error)
             future.release()
@@ -95,11 +138,22 @@ def on_cluster(
     finally:
         client.unsubscribe_topic(TOPIC)
         client.cancel([future for future in futures if not future.done()], force=True)
+        with contextlib.suppress(Exception):  # what is not cleared now is cleared by age
+            client.run(clear, fetched)
+
+
+def clear(fetched: Sequence[str]) -> None:
+    """On a worker: removes the runs that a client has, and those that nobody has asked for in a long time."""
+    for folder in (cache_directory() / "study").glob("*"):
+        with contextlib.suppress(OSError):
+            if folder.name in fetched or time.time() - folder.stat().st_mtime > KEPT:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def remote(run: dict[str, Any], text: str, cores: int | None, checkpoint_every: int | None) -> tuple[dict[str, bytes], str]:
-    """A task: the files of a finished run, or why it failed. `text` is the file of the user's own equation. Checkpoints stay on the
-    worker's machine until the run has finished, so that a worker that comes after one that was killed goes on from there."""
+    """A task: the files of a finished run, or why it failed. `text` is the file of the user's own equation. Checkpoints and the finished
+    run stay on the worker's machine until a client has fetched it: a worker that comes after one that was killed goes on from there, and
+    so does a client."""
     from dask import config
     from distributed import get_worker
 
@@ -127,8 +181,7 @@ def remote(run: dict[str, Any], text: str, cores: int | None, checkpoint_every: 
         return {}, describe_failure(error)
     finally:
         if temporary:
-            shutil.rmtree(folder, ignore_errors=True)
-    shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(folder.parent, ignore_errors=True)
     return files, ""
 
 

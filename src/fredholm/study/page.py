@@ -11,11 +11,12 @@ from matplotlib.figure import Figure
 from fredholm.plots.curves import seed_curve
 from fredholm.plots.interactive import Switch, layout, legend_entry, traces
 from fredholm.plots.names import number, with_interval
-from fredholm.plots.style import colors
+from fredholm.plots.style import distinct_colors
 from fredholm.report import buttons, picture, readable, table, words, write_html
 from fredholm.statistics import bootstrap_interval
 from fredholm.study.folder import StudyFolder
 from fredholm.study.outcome import Outcome, paired
+from fredholm.study.tables import MOST_PAIRED, subject
 
 QUANTITIES = {
     "error": "error",
@@ -25,6 +26,7 @@ QUANTITIES = {
     "target_variance": "target variance",
     "drift": "drift",
 }
+FEW = 12  # runs whose names have room above a chart
 SHOWN_SETTINGS = ("method", "rule", "network", "optimizer", "steps", "batch", "seeds", "problem")
 
 
@@ -104,7 +106,7 @@ def _results(folder: StudyFolder, found: Mapping[str, Outcome]) -> str:
         if one is None:
             state = folder.state(run)
             rows.append(
-                f'<tr><th scope="row">{escape(run.name)}</th><td colspan="7">{escape(state.word)}; {escape(state.reason)}</td></tr>'
+                f'<tr><th scope="row">{escape(run.name)}</th><td colspan="8">{escape(state.word)}; {escape(state.reason)}</td></tr>'
             )
             continue
         kept = one.kept()
@@ -139,21 +141,22 @@ def _paired(found: Mapping[str, Outcome]) -> str:
     """Every run against the first of its problem, seed by seed."""
     rows, references = [], {}
     for name, one in found.items():
-        reference = references.setdefault(repr(one.run.settings["problem"]), one)
+        reference = references.setdefault(subject(one.run), one)
         if reference is not one:
             between = paired(one, reference)
             cells = [name, reference.run.name, with_interval(between.difference), with_interval(between.ratio), str(between.seeds)]
             rows.append("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>")
     if not rows:
         return ""
-    about = "Best errors on matched seeds, against the first run of the same problem; every pair is in paired.csv."
+    about = "Best errors on matched seeds, against the first run of the same problem; every pair of a problem with at "
+    about += f"most {MOST_PAIRED} runs is in paired.csv."
     heads = ["run", "against", "difference", "ratio", "seeds"]
     return f'<h2>Matched seeds</h2><p class="soft">{about}</p><div class="wide">{table(heads, "".join(rows), "paired")}</div>'
 
 
 def _charts(found: Mapping[str, Outcome]) -> list[dict[str, Any]]:
-    """One chart with every run and quantity; the page shows one quantity at a time, of all runs or of one."""
-    palette, data = colors(found), []
+    """One chart with every run and quantity; the page shows one quantity at a time, of all runs or of some."""
+    palette, data = distinct_colors(found), []
     used = [name for name in QUANTITIES if any(seed_curve(one, name) is not None for one in found.values())]
     for name, one in found.items():
         data.append({**legend_entry(name, palette[name]), "meta": {"quantity": -1, "method": name}})
@@ -167,7 +170,8 @@ def _charts(found: Mapping[str, Outcome]) -> list[dict[str, Any]]:
         return []
     look = layout(True)
     look["height"] = 480
-    look["showlegend"] = len(found) <= 12
+    if len(found) > FEW:  # A legend on top would push the chart off the page; at its side it scrolls.
+        look["legend"] = {"x": 1.01, "y": 1.0, "font": {"size": 10}}
     return [{"name": "study", "title": "", "about": "", "switches": used, "figure": {"data": data, "layout": look}}]
 
 
@@ -175,12 +179,14 @@ def _training(charts: list[dict[str, Any]], found: Mapping[str, Outcome]) -> str
     if not charts:
         return ""
     quantities = "".join(f'<option value="{i}">{escape(QUANTITIES[name])}</option>' for i, name in enumerate(charts[0]["switches"]))
-    methods = '<option value="">all runs</option>' + "".join(f'<option value="{escape(name)}">{escape(name)}</option>' for name in found)
+    methods = '<option value="" selected>all runs</option>'
+    methods += "".join(f'<option value="{escape(name)}">{escape(name)}</option>' for name in found)
     scales = buttons("scale", [(f'data-scale="{scale}"', scale, scale == "log") for scale in ("log", "linear")])
     return (
-        '<h2>Training</h2><p class="soft">Mean over seeds; the band is their range. Drag to zoom, double-click to go back.</p>'
+        '<h2>Training</h2><p class="soft">Mean over seeds; the band is their range. Drag to zoom, double-click to go back. '
+        "Several runs at once with Ctrl or ⌘.</p>"
         f'<section class="chart"><header><label>quantity <select data-pick="quantity">{quantities}</select></label>'
-        f'<label>run <select data-pick="method">{methods}</select></label>{scales}</header>'
+        f'<label>runs <select data-pick="method" multiple size="{min(6, 1 + len(found))}">{methods}</select></label>{scales}</header>'
         '<div class="plot" id="chart-study"></div></section>'
     )
 

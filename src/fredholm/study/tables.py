@@ -1,6 +1,8 @@
 """The tables of a study: one row for each run, seed and record; one for each run; one for each pair of runs."""
 
 import itertools
+import json
+from collections import Counter
 from collections.abc import Mapping
 
 import pandas
@@ -12,7 +14,8 @@ from fredholm.study.outcome import Outcome, outcomes, paired
 from fredholm.study.run import Run
 
 TABLE, SUMMARY, PAIRS = "table.csv", "summary.csv", "paired.csv"
-MOST_PAIRED = 60  # runs: beyond, the pairs are left to the reader of the table
+MOST_PAIRED = 60  # runs of one problem: beyond, the pairs are left to the reader of the table
+HOW = ("loss_rule", "variable")  # how a problem's integrals are taken, not what is solved
 
 
 def tidy(folder: StudyFolder, found: Mapping[str, Outcome]) -> pandas.DataFrame:
@@ -60,8 +63,9 @@ def summary(folder: StudyFolder, found: Mapping[str, Outcome]) -> pandas.DataFra
 def pairs(found: Mapping[str, Outcome]) -> pandas.DataFrame:
     """One row for each pair of runs of one problem: matched differences and ratios of the best error, with 95 % intervals."""
     rows = []
+    counts = Counter(subject(one.run) for one in found.values())
     for (first, one), (second, other) in itertools.combinations(found.items(), 2):
-        if one.run.settings["problem"] != other.run.settings["problem"] or len(found) > MOST_PAIRED:
+        if subject(one.run) != subject(other.run) or counts[subject(one.run)] > MOST_PAIRED:
             continue
         between = paired(one, other)
         row: dict[str, object] = {"first": first, "second": second, "seeds": between.seeds}
@@ -70,6 +74,14 @@ def pairs(found: Mapping[str, Outcome]) -> pandas.DataFrame:
         rows.append(row)
     columns = ["first", "second", "seeds", *(f"{name}{end}" for name in ("difference", "ratio") for end in ("", "_low", "_high"))]
     return pandas.DataFrame(rows, columns=columns)
+
+
+def subject(run: Run) -> str:
+    """What is solved: runs of one subject are compared."""
+    problem = dict(run.settings["problem"])
+    if "options" in problem:
+        problem["options"] = {name: value for name, value in problem["options"].items() if name not in HOW}
+    return json.dumps(problem, sort_keys=True)
 
 
 def write_tables(folder: StudyFolder) -> dict[str, Outcome]:
