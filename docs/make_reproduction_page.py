@@ -1,7 +1,7 @@
 """Writes docs/reproduction.md and its pictures from what `fredholm reproduce` made.
 
-`python docs/make_reproduction_page.py [FOLDER [PAGE]]`; FOLDER is runs/reproduce-laptop unless given. Sections of figures that are not in the
-folder stay as they are, and so does what a person wrote between the marks `<!-- note NAME -->` and `<!-- end -->`.
+`python docs/make_reproduction_page.py [FOLDER [PAGE]]`; FOLDER is runs/reproduce-laptop unless given. Sections of figures that are not in
+the folder stay as they are, and so does what a person wrote between the marks `<!-- note NAME -->` and `<!-- end -->`.
 """
 
 import csv
