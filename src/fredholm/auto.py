@@ -18,7 +18,7 @@ from fredholm.methods import AbstractMethod, Auto, DelayedTarget, DoubleSampling
 from fredholm.methods.base import draw, estimate, residuals
 from fredholm.networks import AbstractNetwork, Field
 from fredholm.once import compiled_once
-from fredholm.optimizers import AbstractOptimizer, Adam, Muon
+from fredholm.optimizers import AbstractOptimizer, Muon, Transformation
 from fredholm.residual import AbstractResidual
 from fredholm.rules import AbstractRule, Even, Gauss, MonteCarlo, QuasiMonteCarlo, Rotation, Scramble, Shift, Sobol
 from fredholm.training.loop import Training
@@ -27,7 +27,7 @@ from fredholm.validation import check_equation, pick, sample_points
 
 BATCH = 32  # of the pilot's training
 PLACES = 64  # points x at which rules are compared
-GRADIENTS = 64  # points x whose gradients are compared
+GRADIENTS = 512  # points x whose gradients are compared: a kernel that is 0 nearly everywhere is noisy at few of them
 DRAWS = 4  # of a random rule at each x
 FEWEST = 8  # points x that a step should have at least
 LARGEST = 1024  # and at most
@@ -65,7 +65,9 @@ class Pilot:
         self.measures = measures_of(self.problem)
         method = _possible(self.problem, [DelayedTarget(), ALL_PAIRS, Standard()])
         rule = MonteCarlo(2) if isinstance(method, DoubleSampling) else MonteCarlo(1)
-        setup = Setup(problem, method, rule, network, Adam(), FOREVER, BATCH, (seed,), FOREVER, precision, None, 0.0)
+        # As the run itself is trained, so that the network is as rough as so many steps can make it: on a smooth one every rule is good.
+        optimizer = Transformation(MUON.build(auto.pilot))
+        setup = Setup(problem, method, rule, network, optimizer, FOREVER, BATCH, (seed,), FOREVER, precision, None, 0.0)
         training = Training(setup, is_short=True)
         while training.step < auto.pilot:
             training.advance(auto.pilot)
@@ -127,7 +129,7 @@ class Pilot:
                 slopes = jax.vmap(lambda again: eqx.filter_grad(loss)(self.u, x, again))(jax.random.split(key))
                 return sum((jnp.sum(jnp.var(leaf, axis=0, ddof=1)) for leaf in jax.tree.leaves(slopes)), jnp.zeros(()))
 
-            return jnp.mean(jax.lax.map(one, keys))
+            return jnp.mean(jax.lax.map(one, keys, batch_size=32))
 
         cost = looks(self.problem, method, rule)
         self.evaluations += 2 * GRADIENTS * cost

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("fredholm")
 DEFAULT_METHOD = Auto()  # of an equation that has no method of its own
+LONG = 150.0  # seconds that half of a training has taken for a look at its network, which takes seconds itself
 
 
 def solve(
@@ -231,34 +232,45 @@ def _train(
             save(Status.INTERRUPTED)
         bar = stack.enter_context(show_progress(settings["label"], training.step, training.setup.steps, shown=progress))
         host: Any = {"checkpoint": save if folder else None, "checkpoint_every": checkpoint_every, "progress": bar.update}
-        ended = run(training, seconds=budget, **host, watch=_warnings(training.setup))
+        ended = run(training, seconds=budget, **host, watch=_warnings(training, settings))
         save(ended)
-    settings = _stamped(settings, training, ended)
-    states = gather(training.states)
-    target = training.setup.method.target(states.u, states.method)
-    status = training.status(ended)
-    answer = states.u if states.average is None else states.average
-    solution = Solution(training.setup.problem, settings, status, training.history(), answer, target, training.snapshot(), states.u)
-    failures = describe_failures(status, training.setup.seeds)
+    solution = _packed(training, settings, ended)
+    failures = describe_failures(list(solution.status), training.setup.seeds)
     for line in failures:
         logger.warning("%s", line)
     if ended is Status.INTERRUPTED:
         where = f"; continue with: fredholm resume {folder.path}" if folder else "; its state is in .solution of this exception"
         raise Interrupted(f"interrupted at step {training.step}{where}", solution)
     if failures and throw:
-        raise SolveError(f"{len(failures)} of {len(status)} seeds failed. " + "; ".join(failures), solution)
+        raise SolveError(f"{len(failures)} of {len(solution.status)} seeds failed. " + "; ".join(failures), solution)
     return solution
 
 
-def _warnings(setup: Setup) -> Callable[["xarray.Dataset"], None]:
-    """One line for each symptom, when it is first seen."""
-    said: set[str] = set()
+def _packed(training: Training, settings: dict[str, Any], ended: Status) -> Solution:
+    """The training as it stands."""
+    states = gather(training.states)
+    target = training.setup.method.target(states.u, states.method)
+    answer = states.u if states.average is None else states.average
+    status, stamped = training.status(ended), _stamped(settings, training, ended)
+    return Solution(training.setup.problem, stamped, status, training.history(), answer, target, training.snapshot(), states.u)
+
+
+def _warnings(training: Training, settings: dict[str, Any]) -> Callable[["xarray.Dataset"], None]:
+    """One line for each symptom, when it is first seen: at every record those that the history shows, and once, at half of a long training,
+    those that need samples of their own."""
+    setup, said, looked = training.setup, set[str](), False
 
     def watch(history: "xarray.Dataset") -> None:
-        for symptom in seen_in(history, setup.method, setup.steps):
+        nonlocal looked
+        found = seen_in(history, setup.method, setup.steps)
+        if not looked and training.step >= setup.steps / 2:
+            looked = True
+            if training.seconds >= LONG:
+                found = list(_packed(training, settings, Status.INTERRUPTED).diagnose().symptoms)
+        for symptom in found:
             if symptom.name not in said:
                 said.add(symptom.name)
-                logger.warning("step %d, %s: %s", int(history["step"][-1]), symptom.name, symptom.text)
+                logger.warning("step %d, %s: %s", training.step, symptom.name, symptom.text)
 
     return watch
 
