@@ -6,11 +6,11 @@ from fredholm.recipes import decode
 from fredholm.study.run import PARTS, Run
 from fredholm.training.setup import points_per_step
 
-# Seconds of a run on two cores, its seeds on both, for each seed, step, point and thousand weights of the network. Poisson's is from
-# its measured 0.8 to 1.3 ms of a seed and step at 800 points; the others follow from it by the network evaluations and derivatives at a
-# point. It is a guess to plan by: while a study runs, the time left follows its own pace.
-PER_POINT = {"Poisson": 1.5e-7, "Maxwell": 2.5e-7, "Smoluchowski": 2.4e-7}
-USUAL = 2e-7
+# Seconds of a run on two cores, its seeds on both, for each seed, step, point and thousand weights of the network, from steps that were
+# timed alone on such a machine: 0.68 ms of a seed for Poisson in the plane, 1.6 ms for Maxwell, 0.9 ms for Smoluchowski, each with 800
+# points. It is a guess to plan by: while a study runs, the time left follows its own pace.
+PER_POINT = {"Poisson": 1.1e-7, "Maxwell": 1.3e-7, "Smoluchowski": 1.5e-7}
+USUAL = 1.5e-7
 PER_STEP = 1e-4  # of each seed, whatever the points
 PER_RUN = 8.0  # compiling, scoring
 
