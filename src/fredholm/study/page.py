@@ -171,7 +171,7 @@ def _charts(found: Mapping[str, Outcome]) -> list[dict[str, Any]]:
     look = layout(True)
     look["height"] = 480
     if len(found) > FEW:  # A legend on top would push the chart off the page; at its side it scrolls.
-        look["legend"] = {"x": 1.01, "y": 1.0, "font": {"size": 10}}
+        look["legend"] = {"x": 1.01, "y": 1.0, "font": {"size": 10}, "tracegroupgap": 0}
     return [{"name": "study", "title": "", "about": "", "switches": used, "figure": {"data": data, "layout": look}}]
 
 
