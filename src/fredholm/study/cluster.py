@@ -83,7 +83,9 @@ def _listen(address: str) -> None:
     with socket.create_connection((place.hostname, place.port or PORT), timeout=ANSWER) as line:
         if scheme == "tls":
             return  # it speaks when it has seen the client's certificate
-        greeting = line.recv(8, socket.MSG_WAITALL)
+        greeting = b""
+        while len(greeting) < 8 and (more := line.recv(8 - len(greeting))):
+            greeting += more
         if len(greeting) < 8 or int.from_bytes(greeting, "little") > MOST_FRAMES:
             raise ValueError("what is there is not a Dask scheduler")
 
