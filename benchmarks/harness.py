@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE, RAW, FIGURES = DOCS / "benchmarks.md", DOCS / "benchmarks.json", DOCS / "figures"
-PAUSE = 0.02  # seconds between two turns: the threads of one library spin for a while after its last parallel loop
+PAUSE = 0.15  # seconds between two turns: the threads of one library spin after its last parallel loop, those of OpenBLAS for 0.1 s
 SETTLED = 0.5  # seconds of warm-up of every peer, at least one call
 
 Work = Callable[[int], object]  # does so many steps, and returns when they are done

@@ -28,7 +28,8 @@ BATCH, RATE = 200, 1e-3
 GRID = np.linspace(0.0, 1.0, 1001, dtype=np.float32)[:, None]
 TRUTH = np.exp(GRID[:, 0]) + GRID[:, 0]
 SEEDS = 4  # of one training of fredholm: all at once
-SHORT, LONG = 200, 800  # steps of the two trainings from which the number that fits into the time is known
+SHORT = 200  # steps of the first training; from it and a much longer one the number that fits into the time is known
+SIGNAL = 2.0  # seconds by which that one is longer, at least
 
 
 class Trained(NamedTuple):
@@ -180,8 +181,9 @@ def jinns(n: int) -> Peer:
         weights = library.loss.LossWeightsPDEStatio(dyn_loss=1.0)
         loss = library.loss.LossPDEStatio(u=u, loss_weights=weights, dynamic_loss=Fredholm(), params=parameters)
         trained = library.solve(n_iter=steps, init_params=parameters, data=data, loss=loss, optimizer=optax.adam(RATE), verbose=False)[0]
-        found = jax.vmap(lambda x: u(x, trained))(jnp.asarray(GRID))
-        return Trained(steps, time.perf_counter() - begin, [relative(found)])
+        jax.block_until_ready(trained)
+        seconds = time.perf_counter() - begin
+        return Trained(steps, seconds, [relative(jax.vmap(lambda x: u(x, trained))(jnp.asarray(GRID)))])
 
     return train
 
@@ -207,20 +209,28 @@ PEERS: dict[str, Callable[[], Peer]] = {
 }
 
 
+def timing(peer: Peer) -> tuple[float, float]:
+    """Seconds of a step, and of all that a training takes besides."""
+    peer(0, SHORT)  # imports, and whatever else only the first call of a process does
+    short, steps = peer(0, SHORT).seconds, 4 * SHORT
+    while (more := peer(0, steps).seconds - short) < SIGNAL:
+        steps *= 2
+    each = more / (steps - SHORT)
+    return each, max(short - SHORT * each, 0.0)
+
+
 def run(names: list[str], seconds: float, repeats: int) -> dict[str, Any]:
     """All peers, each for the same time; they take turns, one training after the other."""
     peers, plans, rows = {}, {}, {}
     for name in names:
         try:
             peers[name] = PEERS[name]()
-            short, long = (peers[name](0, steps) for steps in (SHORT, LONG))
+            each, overhead = timing(peers[name])
         except Exception as error:
             rows[name] = {"failed": f"{type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else ''}"}
             say(f"{name}: {rows[name]['failed']}")
             peers.pop(name, None)
             continue
-        each = max(long.seconds - short.seconds, 1e-3) / (LONG - SHORT)
-        overhead = max(short.seconds - SHORT * each, 0.0)
         plans[name] = max(SHORT, round((seconds - overhead) / each))
         rows[name] = {"steps": plans[name], "overhead": overhead, "rate": [], "seconds": [], "errors": []}
         say(f"{name}: {1 / each:.0f} steps/s, {overhead:.1f} s besides, {plans[name]} steps in {seconds:g} s")
@@ -243,7 +253,7 @@ def results(rows: dict[str, Any]) -> str:
             continue
         other = rows.get("TorchPhysics, 16 nodes" if "16" in name else "TorchPhysics, 1 node", {})
         faster = Spread.of(ratios(row["rate"], other["rate"])) if other.get("rate") else "–"
-        better = f"{np.median(other['errors']) / np.median(row['errors']):.3g}" if other.get("errors") else "–"
+        better = Spread.of([np.median(other["errors"]) / error for error in row["errors"]]) if other.get("errors") else "–"
         cells = [Spread.of(row["rate"]), row["steps"], f"{np.median(row['seconds']):.1f}", Spread.of(row["errors"]), faster, better, ""]
         lines.append([name, *cells])
     columns = ["library", "seed-steps/s", "steps", "seconds", "relative L2", "× TorchPhysics' seed-steps", "its error / this", "failed"]

@@ -28,11 +28,11 @@ class Ours:
             self.training.advance(stop)
 
     def memory(self) -> int:
-        """Bytes that the compiler reserves for one chunk: intermediate values, and the state of all seeds, on all devices."""
+        """Bytes that a chunk of steps has at once: the state that goes in, that which comes out, and what is between, on all devices."""
         own = self.training
         lowered: Any = own._chunk
         used = lowered.lower(own.arrays, own._sums, own.equation_arrays, own.keys, 0, 1).compile().memory_analysis()
-        return own.mesh.size * (used.temp_size_in_bytes + used.output_size_in_bytes)
+        return own.mesh.size * (used.argument_size_in_bytes + used.temp_size_in_bytes + used.output_size_in_bytes)
 
 
 def flatten_seeds(tree: Any) -> list[jax.Array]:

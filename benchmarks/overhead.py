@@ -26,6 +26,13 @@ from fredholm.training.setup import prepare
 SEEDS = 4
 
 
+class Screen(io.StringIO):
+    """Where progress is drawn as on a terminal, with its bar, and nobody looks."""
+
+    def isatty(self) -> bool:
+        return True
+
+
 class Whole:
     """A training that can be run again and again without compiling again."""
 
@@ -47,9 +54,9 @@ class Whole:
         self.training.restore(self.start, 0, self.empty, 0.0)
 
     def __call__(self) -> float:
-        """Seconds of a whole training with everything that `solve` does besides; progress goes nowhere, as on a terminal it is read."""
+        """Seconds of a whole training with everything that `solve` does besides."""
         self.reset()
-        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(Screen()):
             place = RunFolder.create(Path(folder) / "run")
             begin = time.perf_counter()
             _train(self.training, self.settings, place, float("inf"), None, True, False)
@@ -74,7 +81,7 @@ def parts(whole: Whole, rounds: int) -> dict[str, list[float]]:
 
     timed("a record", record)
     timed("the history, after 100 records", training.history)
-    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()):
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(Screen()):
         place = RunFolder.create(Path(folder) / "run")
 
         def save() -> None:

@@ -23,7 +23,17 @@ PROBLEMS = {
     "Poisson, d=10": "fr.problems.Poisson(10)",
     "Maxwell": "fr.problems.Maxwell()",
     "Smoluchowski, d=1": "fr.problems.Smoluchowski(1)",
-    "Volterra": "fr.problems.Volterra()",
+    "Smoluchowski, d=2": "fr.problems.Smoluchowski(2)",
+    "Smoluchowski, d=3": "fr.problems.Smoluchowski(3)",
+}
+# The published method of each, a delayed target, and on one problem the others.
+OTHERS = {
+    "standard, N=100": "method=fr.Standard(), rule=fr.MonteCarlo(100), batch=8, ",
+    "double sampling": "method=fr.DoubleSampling(), rule=fr.MonteCarlo(2), ",
+}
+ROWS = {
+    **{name: (problem, "") for name, problem in PROBLEMS.items()},
+    **{f"Maxwell, {name}": (PROBLEMS["Maxwell"], given) for name, given in OTHERS.items()},
 }
 # One training in a fresh process. What is timed is public: a solve of a single step, and one more in the same process, compiled too.
 CHILD = """
@@ -34,7 +44,7 @@ imported = time.perf_counter()
 fr.use_all_cores()
 problem = {problem}
 made = time.perf_counter()
-fr.solve(problem, steps=1, seeds=4, progress=False)
+fr.solve(problem, {given}steps=1, seeds=4, progress=False)
 done = time.perf_counter()
 print(json.dumps({{"import": imported - begin, "problem": made - imported, "first": done - made}}))
 """
@@ -46,7 +56,7 @@ from fredholm.training.loop import Training
 from fredholm.training.setup import prepare
 fr.use_all_cores()
 problem = {problem}
-training = Training(prepare(problem, steps=10**9, record_every=10**9, seeds=4))
+training = Training(prepare(problem, {given}steps=10**9, record_every=10**9, seeds=4))
 begin = time.perf_counter()
 training.advance(1)
 print(json.dumps({{"compile": time.perf_counter() - begin}}))
@@ -110,14 +120,16 @@ def main() -> None:
     """Measures, prints, and writes the page if asked to."""
     parser = arguments(__doc__)
     parser.set_defaults(rounds=3)
-    parser.add_argument("--problem", nargs="+", choices=list(PROBLEMS), default=list(PROBLEMS))
+    parser.add_argument("--problem", nargs="+", choices=list(ROWS), default=list(ROWS))
     options = parser.parse_args()
     rows: dict[str, dict[str, list[float]]] = {name: {} for name in options.problem}
     for _ in range(options.rounds):
         for name in options.problem:
             with tempfile.TemporaryDirectory() as cache, tempfile.TemporaryDirectory() as other:
                 for state in ("cold", "warm"):
-                    found = child(CHILD.format(problem=PROBLEMS[name]), cache) | child(COMPILE.format(problem=PROBLEMS[name]), other)
+                    problem, given = ROWS[name]
+                    found = child(CHILD.format(problem=problem, given=given), cache)
+                    found |= child(COMPILE.format(problem=problem, given=given), other)
                     for key, value in found.items():
                         rows[name].setdefault(f"{key}/{state}", []).append(value)
             say(f"{name}: " + ", ".join(f"{key} {values[-1]:.2f} s" for key, values in rows[name].items()))

@@ -101,6 +101,11 @@ def share(row: Any, peer: str = "fredholm") -> Spread:
     return Spread.of([rate * row["flops"] / peak for rate, peak in zip(row["rates"][peer], row["peak"], strict=True)])
 
 
+def percent(part: Spread) -> str:
+    """A share with its quartiles."""
+    return f"{part.median:.0%} ({part.low:.0%}–{part.high:.0%})"
+
+
 def faster(row: Any, peer: str) -> Spread | None:
     """How many times as many seed-steps fredholm does."""
     rates = row["rates"]
@@ -114,7 +119,7 @@ def results(rows: dict[str, Any]) -> str:
     for row in ordered:
         ours = row["rates"].get("fredholm")
         cells = [str(faster(row, peer) or ("failed" if peer in row["failed"] else "–")) for peer in PEERS]
-        rate, part = (Spread.of(ours), f"{share(row).median:.0%}") if ours else ("–", "–")
+        rate, part = (Spread.of(ours), percent(share(row))) if ours else ("–", "–")
         lines.append([TITLES[row["problem"]], LABELS[row["method"]], row["seeds"], rate, part, *cells])
     columns = ["problem", "method", "seeds", "seed-steps/s", "of sgemm", *(f"× {label}" for label in PEERS.values())]
     peaks = [rate for row in ordered for rate in row["peak"]]
@@ -144,9 +149,10 @@ def summary(rows: list[Any]) -> Iterator[str]:
         same = [one for one in rows if (one["problem"], one["method"]) == (row["problem"], row["method"]) and "fredholm" in one["rates"]]
         few, many = ([one for one in same if one["seeds"] == seeds] for seeds in (4, 100))
         if row["seeds"] == 4 and few and many:
-            flat.append(statistics.median(few[0]["rates"]["fredholm"]) / statistics.median(many[0]["rates"]["fredholm"]))
+            flat.append(share(few[0]).median / share(many[0]).median)
     if flat:
-        yield f"Time per seed at 100 seeds over that at 4: from {min(flat):.2f} to {max(flat):.2f}, median {statistics.median(flat):.2f}."
+        told = f"from {min(flat):.2f} to {max(flat):.2f}, median {statistics.median(flat):.2f}"
+        yield f"Time per seed at 100 seeds over that at 4, both in units of the sgemm of their own rounds: {told}."
     messages = sorted({message for row in rows for message in row["failed"].values()})
     if messages:
         yield "What failed: " + "; ".join(f"`{message}`" for message in messages)

@@ -97,8 +97,8 @@ def best_of(found: dict[str, Outcome], method: str | None = None) -> Outcome | N
 
 
 def report(out: Path) -> None:
-    """The table and the picture of all problems of which every run has ended, well or not."""
-    lines, rows = [], {}
+    """The tables and the picture of all problems of which every run has ended, well or not."""
+    lines, by_method, rows = [], [], {}
     for name in (*PAPER, *ZOO):
         if not (out / name / "study.json").is_file():
             continue
@@ -117,8 +117,11 @@ def report(out: Path) -> None:
         lines.append(f"| {' | '.join(cells)} |")
         per_method = {AUTO: auto, **{method: one for method in METHODS if (one := best_of(found, method)) is not None}}
         rows[name] = {label: bootstrap_interval(scores(one) / scores(best).mean(), least=0.0) for label, one in per_method.items()}
+        ends = (_interval(per_method[method]) if method in per_method else "–" for method in METHODS)
+        by_method.append(f"| {name} | {' | '.join(ends)} |")
     header = ["| problem | metric | Auto | best of the grid | which is | Auto / best |", "|---|---|---|---|---|---|"]
-    text = "\n".join([*header, *lines]) + "\n"
+    methods = [f"| problem | {' | '.join(METHODS)} |", "|---" * (1 + len(METHODS)) + "|"]
+    text = "\n".join([*header, *lines, "", "The best of each method:", "", *methods, *by_method]) + "\n"
     write_atomically(out / "automatic.md", lambda file: file.write(text.encode()))
     title = "Auto beside the best settings of each method"
     if rows:
