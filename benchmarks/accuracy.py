@@ -61,7 +61,7 @@ OPTIMIZERS: dict[str, Callable[[int], Any]] = {
     "Muon, cosine, 3e-3": lambda steps: fr.Muon(3e-3),
     "Muon, cosine": lambda steps: fr.Muon(),
 }
-LONG = (PUBLISHED, "Adam, cosine", "Muon, cosine")  # what is trained for the longer time too
+LONG = ("Muon, cosine",)  # what is trained for the longer time too
 
 
 def settings(goal: Goal) -> tuple[fr.Equation, dict[str, Any], dict[str, Any], float]:

@@ -109,17 +109,25 @@ def report(out: Path) -> None:
         auto, best = found.get(AUTO), best_of(found)
         if auto is None or best is None:
             ends = ("failed" if one is None else _interval(one) for one in (auto, best))
-            lines.append(f"| {name} | | {' | '.join(ends)} | | |")
+            lines.append(f"| {name} | | | {' | '.join(ends)} | | |")
             continue
         ratio, low, high = np.exp(bootstrap_interval(np.log(scores(auto) / scores(best))))
         failed = "" if auto.good.all() else f" ({(~auto.good).sum()} of {len(auto.good)} seeds failed)"
-        cells = (name, auto.metric, _interval(auto) + failed, _interval(best), best.run.name, f"{ratio:.2f} [{low:.2f}, {high:.2f}]")
+        cells = (
+            name,
+            auto.metric,
+            str(folder.about["steps"]),
+            _interval(auto) + failed,
+            _interval(best),
+            best.run.name,
+            f"{ratio:.2f} [{low:.2f}, {high:.2f}]",
+        )
         lines.append(f"| {' | '.join(cells)} |")
         per_method = {AUTO: auto, **{method: one for method in METHODS if (one := best_of(found, method)) is not None}}
         rows[name] = {label: bootstrap_interval(scores(one) / scores(best).mean(), least=0.0) for label, one in per_method.items()}
         ends = (_interval(per_method[method]) if method in per_method else "–" for method in METHODS)
         by_method.append(f"| {name} | {' | '.join(ends)} |")
-    header = ["| problem | metric | Auto | best of the grid | which is | Auto / best |", "|---|---|---|---|---|---|"]
+    header = ["| problem | metric | steps | Auto | best of the grid | which is | Auto / best |", "|---|---|---|---|---|---|---|"]
     methods = [f"| problem | {' | '.join(METHODS)} |", "|---" * (1 + len(METHODS)) + "|"]
     text = "\n".join([*header, *lines, "", "The best of each method:", "", *methods, *by_method]) + "\n"
     write_atomically(out / "automatic.md", lambda file: file.write(text.encode()))

@@ -5,6 +5,7 @@ import logging
 import sys
 
 import jax.numpy as jnp
+import optax
 import pytest
 
 import fredholm as fr
@@ -123,6 +124,66 @@ def test_an_infinite_variance_is_named_and_a_form_that_falls_off_cures(equation_
     falling = fr.Constrained(fr.MLP(4, 1, "tanh"), lambda n, x: jnp.exp(-x[0]) * n(x))
     assert "variance" not in fr.solve(decay, **{**keywords, "network": falling}).diagnose()
     assert "variance" not in fr.solve(decay, **{**keywords, "method": fr.Standard(), "rule": fr.Gauss(4)}).diagnose(), "no noise"
+
+
+def test_seeds_that_diverge_are_told_the_pull_that_would_have_held_them():
+    """Under plain gradient descent a target that nothing holds runs away exponentially."""
+    provoked = {"method": fr.DelayedTarget(tau=0.5, regularization=0.0), "optimizer": optax.sgd(0.5), "steps": 400}
+    runaway = fr.Equation(
+        domain=UNIT, f=lambda u, x: u(x), integrals=fr.Integral(UNIT, lambda u, x, t: -6.0 * u(t)), y=lambda x: 1.0 + 0 * x[0]
+    )
+    failed = fr.solve(runaway, **{**USUAL, **provoked}).diagnose()
+    assert failed.symptoms[0].name == "failed"
+    assert "λ = 0 is too weak" in failed.symptoms[0].text
+    assert failed.remedy["method"] == fr.DelayedTarget()
+    adaptive = fr.solve(runaway, **{**USUAL, **provoked, **failed.remedy}).diagnose()
+    assert "failed" not in adaptive, str(adaptive)
+
+
+@pytest.mark.probing
+def test_what_is_free_does_not_hide_what_is_wrong(monkeypatch):
+    monkeypatch.setattr(sys.modules["fredholm.inspection.diagnosis"], "undetermined", lambda *parts: "a constant can be added")
+    monkeypatch.setattr(sys.modules["fredholm.inspection.diagnosis"], "describe_undetermined", str)
+    found = fr.solve(PROBLEMS["second kind"], **{**USUAL, **FAILURES["optimiser"][1], "steps": 400}).diagnose()
+    assert [symptom.name for symptom in found.symptoms] == ["uniqueness", "optimiser"]
+
+
+def test_a_condition_that_does_not_hold_is_named_though_the_equation_does():
+    start = {"at": fr.Point(0.0), "value": 2.0}
+    found = {}
+    for weight in (0.0, 1.0):
+        growth = fr.Equation(domain=UNIT, f=lambda u, x: fr.derivative(u, x), y=1.0, conditions=fr.Condition(**start, weight=weight))
+        found[weight] = fr.solve(growth, **{**USUAL, "method": fr.Standard()}).diagnose()
+    assert [symptom.name for symptom in found[0.0].symptoms] == ["conditions"], str(found[0.0])
+    assert "Condition(..., weight=1)" in str(found[0.0])
+    assert found[1.0].ok, str(found[1.0])
+
+
+def test_a_remedy_is_never_what_the_run_had():
+    short = {"steps": 60, "record_every": 10, "method": fr.Standard(), "rule": fr.Gauss(16), "batch": 2048}
+    found = fr.solve(PROBLEMS["wavy"], **{**USUAL, **short}).diagnose()
+    assert "optimiser" in found, str(found)
+    assert found.remedy == {"steps": 240}
+    form = fr.Constrained(fr.MLP(1, 1, "tanh"), lambda n, x: jnp.sin(x[0]) + n(x))
+    small = fr.solve(PROBLEMS["wavy"], **{**USUAL, "network": form, "steps": 600, "record_every": 20}).diagnose()
+    assert isinstance(small.remedy["network"], fr.Constrained)
+    assert small.remedy["network"].form is form.form
+
+
+def test_a_diagnosis_that_fails_does_not_end_the_training(caplog, monkeypatch):
+    class Own(fr.MonteCarlo):
+        """A rule of the user's, which no folder can hold."""
+
+    monkeypatch.setattr(sys.modules["fredholm.solve"], "LONG", 0.0)
+    settings = {**USUAL, "rule": Own(1), "steps": 100, "record_every": 20}
+    with caplog.at_level(logging.WARNING, logger="fredholm"):
+        solution = fr.solve(PROBLEMS["second kind"], **settings)
+        assert not [record for record in caplog.records if "could not be diagnosed" in record.getMessage()], "it knows its own rule"
+        monkeypatch.setattr(sys.modules["fredholm.solution"], "diagnose", lambda *parts: 1 / 0)
+        fr.solve(PROBLEMS["second kind"], **settings)
+    assert any("could not be diagnosed and goes on: division by zero" in record.getMessage() for record in caplog.records)
+    with pytest.raises(ValueError, match=r"Give diagnose\(rule="):
+        solution.diagnose()
 
 
 def test_a_training_warns_once_in_one_line(caplog):

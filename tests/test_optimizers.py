@@ -3,6 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 import optax
+import pytest
 
 import fredholm as fr
 
@@ -20,6 +21,11 @@ def test_muon_turns_a_matrix_in_all_directions_alike_and_moves_a_bias_as_adam_do
     along = -np.diag(left.T @ np.asarray(update["weight"]) @ right)
     assert np.all((along > 0.06) & (along < 0.13))  # Newton-Schulz leaves 0.7 to 1.2 of η; the gradient's own range is 50
     np.testing.assert_allclose(update["bias"], first_update(optax.nadam(0.05), gradient)["bias"], rtol=1e-5)
+
+
+def test_a_line_search_is_refused_with_what_to_use_instead():
+    with pytest.raises(ValueError, match=r"cannot make a step of a gradient alone.*fr\.Muon"):
+        fr.solve(fr.problems.FredholmSecondKind(), fr.Standard(), optimizer=optax.lbfgs(), steps=2, seeds=1, progress=False)
 
 
 def test_the_rate_of_cosine_falls_to_its_floor():

@@ -16,6 +16,7 @@ from fredholm.equation import Equation
 from fredholm.keys import Keys
 from fredholm.methods import AbstractMethod, Auto, DelayedTarget, DoubleSampling, Standard
 from fredholm.methods.base import draw, estimate, residuals
+from fredholm.methods.delayed_target import OBSERVED
 from fredholm.networks import AbstractNetwork, Field
 from fredholm.once import compiled_once
 from fredholm.optimizers import AbstractOptimizer, Muon, Transformation
@@ -33,6 +34,7 @@ FEWEST = 8  # points x that a step should have at least
 LARGEST = 1024  # and at most
 MUON = Muon()
 ALL_PAIRS = DoubleSampling("all")  # unbiased as halves are, with less noise from the same nodes
+PLAIN = 1e-3  # an error below this share of what is wanted needs no larger rule, however much smoother than the solution the pilot is
 FOREVER = 10**9  # the pilot's training has no last step of its own
 
 
@@ -63,6 +65,11 @@ class Pilot:
     def __init__(self, auto: Auto, problem: Equation, network: AbstractNetwork, precision: Any, seed: int):
         self.auto, self.problem, self.evaluations = auto, problem.realize(Keys.of(seed).problem), 0
         self.measures = measures_of(self.problem)
+        # Conditions get the same rule, so it must suit their integrals too.
+        self.all_measures = [
+            *self.measures,
+            *(measure for one in self.problem.conditions for measure in measures_of(one, without_rule=True)),
+        ]
         method = _possible(self.problem, [DelayedTarget(), ALL_PAIRS, Standard()])
         rule = MonteCarlo(2) if isinstance(method, DoubleSampling) else MonteCarlo(1)
         # As the run itself is trained, so that the network is as rough as so many steps can make it: on a smooth one every rule is good.
@@ -72,7 +79,7 @@ class Pilot:
         while training.step < auto.pilot:
             training.advance(auto.pilot)
         self.u: Field = jax.tree.map(lambda leaf: leaf[0] if eqx.is_array(leaf) else leaf, training.states.u)
-        self.evaluations += auto.pilot * BATCH * looks(self.problem, method, rule)
+        self.evaluations += auto.pilot * (BATCH * looks(self.problem, method, rule) + looks_for_drift(self.problem, method))
         self.reference, squares = self._reference()
         self.scale = float(np.mean(squares)) + 1e-30
 
@@ -151,14 +158,14 @@ def choose(
     evaluations = 0
     if not problem.integrals:
         measures = [measure for condition in problem.conditions for measure in measures_of(condition)]
-        method = auto.using or (ALL_PAIRS if measures else Standard())
         rule = given.get("rule") or (unbiased_candidates(measures)[-1] if measures else MonteCarlo(1))
+        in_pairs = bool(measures) and accepts(ALL_PAIRS, problem, rule)
+        method = auto.using or (ALL_PAIRS if in_pairs else Standard())
         why = (
-            f"only conditions have integrals, and two independent estimates of each are unbiased; by {rule!r}"
-            if measures
-            else "there is no integral to estimate"
+            "only conditions have integrals, and two independent estimates of each are unbiased" if in_pairs else "nothing random to square"
         )
-        reasons.append(f"{method!r}: {why}")
+        reasons.append(f"{method!r}: {why if measures else 'there is no integral to estimate'}; by {rule!r}")
+        reasons.append(f"batch {given.get('batch') or GENERAL_BATCH}: the usual one, since no integral sets what an x costs")
         choice = (method, rule, given.get("batch") or GENERAL_BATCH)
     else:
         with jax.enable_x64(precision == "float64"):
@@ -176,10 +183,10 @@ def choose(
     return Choice(*choice, optimizer, average, tuple(reasons), evaluations, seconds)
 
 
-def measures_of(residual: AbstractResidual) -> list[AbstractDomain]:
-    """The measures of the integrals of an equation, or of a condition, at some x."""
+def measures_of(residual: AbstractResidual, *, without_rule: bool = False) -> list[AbstractDomain]:
+    """The measures of the integrals of an equation, or of a condition, at some x; or only of those that have no rule of their own."""
     x = pick(sample_points(residual, 1), 0)
-    return [integral.measure(x) for integral in residual.integrals]
+    return [integral.measure(x) for integral in residual.integrals if not (without_rule and integral.rule is not None)]
 
 
 def looks(problem: Equation, method: AbstractMethod, rule: AbstractRule) -> int:
@@ -190,13 +197,20 @@ def looks(problem: Equation, method: AbstractMethod, rule: AbstractRule) -> int:
     return 1 + nodes * (2 if twice else 1)
 
 
+def looks_for_drift(problem: Equation, method: AbstractMethod) -> int:
+    """Looks at u in each step by which a delayed target measures λ: the network and its target at x, and at two nodes of each integral."""
+    if not isinstance(method, DelayedTarget) or method.regularization is not None:
+        return 0
+    return OBSERVED * (4 * len(problem.integrals) + (0 if problem.is_weak else 2))
+
+
 def accepts(method: AbstractMethod, problem: Equation, rule: AbstractRule) -> bool:
     """True where the method can train on the equation with this rule."""
     try:
         method.check(problem, problem.rules(rule))
     except ValueError:
         return False
-    return True
+    return _fits(rule, [measure for one in (problem, *problem.conditions) for measure in measures_of(one, without_rule=True)])
 
 
 def candidates(measures: Sequence[AbstractDomain]) -> list[AbstractRule]:
@@ -251,7 +265,7 @@ def _method_and_rule(auto: Auto, pilot: Pilot, given: AbstractRule | None, reaso
     method = auto.using or _unbiased(pilot, given, reasons)
     if given is not None:
         return method, given
-    tried = [rule for rule in unbiased_candidates(pilot.measures) if accepts(method, pilot.problem, rule)] or [MonteCarlo(1)]
+    tried = [rule for rule in unbiased_candidates(pilot.all_measures) if accepts(method, pilot.problem, rule)] or [MonteCarlo(1)]
     noises = {rule: pilot.noise(method, rule) for rule in tried}
     best = min(noises, key=lambda rule: noises[rule])
     others = ", ".join(f"{rule!r} {noises[rule] / noises[best]:.2g}" for rule in tried if rule is not best and noises[best] > 0)
@@ -265,21 +279,25 @@ def _quiet_rule(auto: Auto, pilot: Pilot, given: AbstractRule | None, reasons: l
     if given is not None:
         tried = [given]
     else:
-        tried = [rule for rule in candidates(pilot.measures) if looks(pilot.problem, Standard(), rule) * FEWEST <= auto.points]
+        tried = [rule for rule in candidates(pilot.all_measures) if looks(pilot.problem, Standard(), rule) * FEWEST <= auto.points]
     found: list[float] = []
     for index, rule in enumerate(tried):
         found.append(pilot.error(rule))
         if found[-1] <= auto.bias:
-            chosen = tried[min(index + 1, len(tried) - 1)]
+            chosen = rule if found[-1] <= PLAIN * auto.bias else tried[min(index + 1, len(tried) - 1)]
             seen = f"the squared error of {rule!r} is {found[-1]:.1e} of the equation's squared terms, at most {auto.bias:g} is wanted"
             more = "" if chosen is rule else "; one size more, since the pilot's network is smoother than the solution"
             reasons.append(f"{chosen!r}: {seen}{more}")
             reasons.append("Standard(): so the bias that it leaves is small, and a true gradient has the least noise")
             return chosen
+    if auto.using is not None and not tried:
+        reasons.append("MonteCarlo(1): given samples are random themselves, and no rule makes them better")
+        return MonteCarlo(1)
+    best = int(np.argmin(found)) if tried else 0
     if auto.using is not None:
-        return tried[-1] if tried else MonteCarlo(1)
+        reasons.append(f"{tried[best]!r}: the best rule that fits, with a squared error of {found[best]:.1e} of the squared terms")
+        return tried[best]
     if tried:
-        best = int(np.argmin(found))
         reasons.append(
             f"not Standard(): the best rule that fits, {tried[best]!r}, would leave a bias of {found[best]:.1e} of the squared terms"
         )
@@ -291,7 +309,8 @@ def _unbiased(pilot: Pilot, given: AbstractRule | None, reasons: list[str]) -> A
     order: list[AbstractMethod] = [DelayedTarget(), ALL_PAIRS, Standard()]
     why = "f holds the network, so that only the target's noise enters"
     if pilot.problem.is_weak:
-        rule = given or next(iter(unbiased_candidates(pilot.measures)[-1:]), MonteCarlo(2))
+        fitting = [rule for rule in unbiased_candidates(pilot.all_measures) if accepts(ALL_PAIRS, pilot.problem, rule)]
+        rule = given or next(reversed(fitting), MonteCarlo(1))
         noise = pilot.error(rule)
         why = f"a weak form, and the variance of {rule!r} is {noise:.1e} of the squared terms: a target averages such noise"
         if noise <= 1 and accepts(ALL_PAIRS, pilot.problem, rule):
@@ -299,14 +318,16 @@ def _unbiased(pilot: Pilot, given: AbstractRule | None, reasons: list[str]) -> A
             why = f"a weak form, and the variance of {rule!r} is {noise:.1e} of the squared terms: less than they are"
     method = _possible(pilot.problem, order)
     also = "; τ follows the run, λ is measured along the drift, N' = N" if isinstance(method, DelayedTarget) else ""
-    reasons.append(f"{method!r}: {why}{also}" if method == order[0] else f"{method!r}: all that the given samples allow")
+    reasons.append(f"{method!r}: {why}{also}" if method == order[0] else f"{method!r}: the equation does not allow {order[0]!r}")
     return method
 
 
 def _batch(auto: Auto, pilot: Pilot, method: AbstractMethod, rule: AbstractRule, reasons: list[str]) -> int:
     cost = looks(pilot.problem, method, rule)
     batch = max(FEWEST, min(LARGEST, auto.points // cost))
-    reasons.append(f"batch {batch}: each x takes {cost} looks at u, and a step has about {auto.points} of them")
+    besides = looks_for_drift(pilot.problem, method)
+    more = f"; {besides} more measure λ" if besides else ""
+    reasons.append(f"batch {batch}: each x takes {cost} looks at u, and a step has about {auto.points} of them{more}")
     return batch
 
 

@@ -13,11 +13,12 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from fredholm.equation import Equation
-from fredholm.inspection import Certificate, Diagnosis, Subject, Symptom, certificates, diagnose
+from fredholm.inspection import Certificate, Diagnosis, RunOf, Subject, certificates, diagnose, why_failed
 from fredholm.keys import Keys
-from fredholm.methods import AbstractMethod, DelayedTarget
+from fredholm.methods import AbstractMethod
 from fredholm.networks import AbstractNetwork, Field, as_recipe
 from fredholm.recipes import NotRebuildableError, decode
+from fredholm.rules import AbstractRule
 from fredholm.statistics import bootstrap_interval
 from fredholm.status import SeedStatus, Status
 from fredholm.storage import Arrays, RunFolder, unflatten
@@ -126,7 +127,8 @@ class Solution:
         """The error of each seed against the exact solution: `mse`, `relative_l2` and where they apply `mse_mean_free`,
         `mse_linear_free`, `mse_normalized`, each an array over the seeds; at the problem's own evaluation points unless given.
 
-        With `certificate=True` also what needs no exact solution, from points and nodes that no training saw: `true_loss`, an unbiased
+        With `certificate=True` also what needs no exact solution, from points and nodes drawn for it (of given samples, from the same
+        rows as the training, since there are no others): `true_loss`, an unbiased
         estimate of E[r(x)²], with its 95 % interval `true_loss_low`, `true_loss_high`. For an equation of the second kind, u = K[u] + y,
         whose integrals contract by a factor q < 1, also `contraction` with its interval and `error_bound`, ‖r‖/(1 − q) from the upper
         ends of both: a bound of the root mean square error over the domain, to first order in the error where K is not linear.
@@ -138,6 +140,8 @@ class Solution:
         if points is None and problem is None and self._scores is not None:
             return self._scores
         own_points, problem = points is None and problem is None, self._problem(problem)
+        if problem.exact is None:
+            raise ValueError("evaluate: the problem has no exact solution to compare with; evaluate(certificate=True) needs none.")
         if problem.evaluation is None:
             raise ValueError("evaluate: the problem says nothing of where to evaluate; give Equation(evaluation=fr.Evaluation(...)).")
         evaluation = problem.evaluation
@@ -162,28 +166,30 @@ class Solution:
             equations = [problem.realize(Keys.of(seed).problem) if problem.is_drawn else problem for seed in self.seeds]
             return certificates(equations, fields)
 
-    def diagnose(self, *, problem: Equation | None = None, method: AbstractMethod | None = None) -> Diagnosis:
+    def diagnose(
+        self, *, problem: Equation | None = None, method: AbstractMethod | None = None, rule: AbstractRule | None = None
+    ) -> Diagnosis:
         """Why a training failed, or that it did not: what its history shows, and what a few fresh samples tell of the first seed that ended
         well; each symptom in plain words with its numbers and its remedy. `diagnosis.remedy` holds the keywords of `solve` that cure it.
 
-        A problem, or a method, that was your own and is not in the run's folder must be given again.
+        A problem, a method or a rule that was your own and is not in the run's folder must be given again.
         """
         problem = self._problem(problem)
-        at = int(np.flatnonzero(self.good)[0]) if self.good.any() else 0
         used: AbstractMethod = method or _recorded("method", self.settings)
-        rule = _recorded("rule", self.settings)
-        network = _decoded(self.settings["network"])
-        equation = problem.realize(Keys.of(self.seeds[at]).problem) if problem.is_drawn else problem
-        with self._precision():
+        rules = problem.rules(rule or _recorded("rule", self.settings))
+        network, optimizer = (_decoded(self.settings[name]) for name in ("network", "optimizer"))
+        run = RunOf(used, rules, self.settings["batch"], self.steps, network, optimizer)
+
+        def seed(at: int) -> Subject:
+            equation = problem.realize(Keys.of(self.seeds[at]).problem) if problem.is_drawn else problem
             main, answer, target = (_member(one, at) for one in (self._main, self._u, self._target))
-            subject = Subject(equation, main, answer, target, used, problem.rules(rule), self.settings["batch"], network)
-            found = diagnose(str(self.settings["label"]), self.history, subject)
-        failed = [f"seed {seed}: {entry}" for seed, entry in zip(self.seeds, self.status, strict=True) if entry.status.is_failure]
-        if not failed:
-            return found
-        remedy = {} if any(symptom.remedy for symptom in found.symptoms) else {"method": DelayedTarget()}
-        symptom = Symptom("failed", "; ".join(failed), remedy)
-        return Diagnosis(found.label, [*found.symptoms, symptom], found.notes, found.certificate)
+            return Subject(equation, main, answer, target, run)
+
+        failed = {index: f"seed {self.seeds[index]}: {entry}" for index, entry in enumerate(self.status) if entry.status.is_failure}
+        with self._precision():
+            first = int(np.flatnonzero(self.good)[0]) if self.good.any() else 0
+            symptoms = [] if not failed else [why_failed("; ".join(failed.values()), seed(min(failed)))]
+            return diagnose(str(self.settings["label"]), self.history, seed(first), symptoms)
 
     def summary(self, *, problem: Equation | None = None) -> dict[str, tuple[float, float, float]]:
         """The mean over the seeds that ended well, with its 95 % bootstrap interval, of every metric and learned scalar."""

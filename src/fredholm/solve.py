@@ -13,7 +13,7 @@ import optax
 from fredholm.auto import Choice, choose
 from fredholm.checks import positive_integer
 from fredholm.equation import Equation
-from fredholm.inspection import describe_heavy_tail, describe_undetermined, heavy_tails, is_meant, seen_in, undetermined
+from fredholm.inspection import Symptom, describe_heavy_tail, describe_undetermined, heavy_tails, is_meant, seen_in, undetermined
 from fredholm.methods import AbstractMethod, Auto
 from fredholm.networks import AbstractNetwork, Constrained, as_recipe
 from fredholm.optimizers import AbstractOptimizer
@@ -96,6 +96,7 @@ def solve(
     choice = _choice(problem, network, chosen, seeds, precision, progress)
     if choice is not None:
         chosen |= choice.keywords()
+        budget = max(0.0, budget - choice.seconds)
     setup = prepare(problem, network=network, steps=steps, seeds=seeds, record_every=record_every, precision=precision, stop=stop, **chosen)
     warn_if_ill_posed(setup)
     settings = {
@@ -184,6 +185,9 @@ def _choice(problem: Any, network: Any, given: Mapping[str, Any], seeds: Any, pr
     method = given["method"]
     if method is None and isinstance(problem, Equation):
         method = problem.defaults.method or DEFAULT_METHOD
+        # What comes with an equation whose method is open was chosen for it by its author; that of a method of its own suits that method.
+        own = {} if problem.defaults.method else {name: getattr(problem.defaults, name) for name in given}
+        given = {name: own.get(name) if value is None else value for name, value in given.items()}
     if not isinstance(method, Auto) or not isinstance(problem, Equation):
         return None
     recipe = as_recipe(network if network is not None else problem.defaults.network or GENERAL_NETWORK)
@@ -258,7 +262,8 @@ def _packed(training: Training, settings: dict[str, Any], ended: Status) -> Solu
 def _warnings(training: Training, settings: dict[str, Any]) -> Callable[["xarray.Dataset"], None]:
     """One line for each symptom, when it is first seen: at every record those that the history shows, and once, at half of a long training,
     those that need samples of their own."""
-    setup, said, looked = training.setup, set[str](), False
+    setup, looked = training.setup, False
+    said = {"uniqueness", "variance"}  # the equation itself was asked before the first step
 
     def watch(history: "xarray.Dataset") -> None:
         nonlocal looked
@@ -266,13 +271,23 @@ def _warnings(training: Training, settings: dict[str, Any]) -> Callable[["xarray
         if not looked and training.step >= setup.steps / 2:
             looked = True
             if training.seconds >= LONG:
-                found = list(_packed(training, settings, Status.INTERRUPTED).diagnose().symptoms)
+                found = _looked_at(training, settings) or found
         for symptom in found:
             if symptom.name not in said:
                 said.add(symptom.name)
                 logger.warning("step %d, %s: %s", training.step, symptom.name, symptom.text)
 
     return watch
+
+
+def _looked_at(training: Training, settings: dict[str, Any]) -> list[Symptom]:
+    """What a diagnosis finds now; what goes wrong in it must not end the training."""
+    try:
+        now = _packed(training, settings, Status.INTERRUPTED)
+        return list(now.diagnose(method=training.setup.method, rule=training.setup.rule).symptoms)
+    except Exception as error:
+        logger.warning("step %d: the training could not be diagnosed and goes on: %s", training.step, error)
+        return []
 
 
 def _stamped(settings: dict[str, Any], training: Training, ended: Status) -> dict[str, Any]:

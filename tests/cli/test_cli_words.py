@@ -98,6 +98,15 @@ def test_options_change_only_what_they_name():
     assert chosen("poisson", "--method", "double-sampling", "--pairs", "all")[0] == fr.DoubleSampling(pairs="all")
 
 
+def test_where_auto_chooses_options_are_meant_for_it():
+    assert chosen("own.py:problem")[0] is None, "solve lets Auto choose"
+    assert chosen("own.py:problem", "--pilot", "50")[0] == fr.Auto(pilot=50)
+    assert chosen("own.py:problem", "--learning-rate", "0.02")[1]["optimizer"] == fr.Muon(0.02)
+    assert chosen("own.py:problem", "--method", "auto", "--learning-rate", "0.02")[1]["optimizer"] == fr.Muon(0.02)
+    assert isinstance(chosen("own.py:problem", "--method", "standard", "--learning-rate", "0.02")[1]["optimizer"], fr.Adam)
+    assert chosen("own.py:problem", "--tau", "0.5")[0] == fr.DelayedTarget(tau=0.5)
+
+
 @pytest.mark.parametrize(
     ("given", "rule"),
     [

@@ -55,7 +55,8 @@ def method_of(problem: Equation, name: str | None, options: Namespace, *, among:
     if name is None:
         if not given:
             return problem.defaults.method
-        start = usual
+        # Options of Auto are meant for it where it is what would choose.
+        start = Auto() if problem.defaults.method is None and set(given) <= set(fields(Auto)) else usual
     elif "(" in name:
         start = values.noun(name)
         if not isinstance(start, (AbstractMethod, Auto)):
@@ -135,12 +136,20 @@ def network_of(problem: Equation, options: Namespace) -> Any:
     return dataclasses.replace(usual if isinstance(usual, MLP) else GENERAL_NETWORK, **given) if given else None
 
 
+def _by_auto(problem: Equation, options: Namespace) -> bool:
+    """True where Auto chooses: it is named, or nobody names a method and the problem has none."""
+    named = getattr(options, "method", None)
+    if named is None:
+        return problem.defaults.method is None and getattr(options, "methods", None) is None
+    return kebab(named.partition("(")[0]) == "auto"
+
+
 def optimizer_of(problem: Equation, options: Namespace) -> Any:
     """The optimiser with what was given, or None for the problem's own."""
     given: dict[str, Any] = {} if options.learning_rate is None else {"learning_rate": options.learning_rate}
     if options.schedule is not None:
         given["schedule"] = known("schedule", options.schedule, SCHEDULES)()
-    usual = problem.defaults.optimizer or GENERAL_OPTIMIZER
+    usual = problem.defaults.optimizer or (Muon() if _by_auto(problem, options) else GENERAL_OPTIMIZER)
     ours = usual if isinstance(usual, tuple(OPTIMIZERS.values())) else GENERAL_OPTIMIZER
     if options.optimizer is not None:
         chosen = known("optimizer", options.optimizer, OPTIMIZERS)

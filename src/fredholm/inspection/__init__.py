@@ -2,7 +2,7 @@
 
 from fredholm.inspection.certificate import Certificate, certificates
 from fredholm.inspection.check import Check, Finding, check, describe_heavy_tail, describe_undetermined, is_meant
-from fredholm.inspection.diagnosis import Subject, diagnose
+from fredholm.inspection.diagnosis import RunOf, Subject, diagnose, why_failed
 from fredholm.inspection.symptoms import Diagnosis, Symptom, seen_in
 from fredholm.inspection.tails import HeavyTail, heavy_tails
 from fredholm.inspection.uniqueness import Undetermined, undetermined
@@ -13,6 +13,7 @@ __all__ = [
     "Diagnosis",
     "Finding",
     "HeavyTail",
+    "RunOf",
     "Subject",
     "Symptom",
     "Undetermined",
@@ -25,4 +26,5 @@ __all__ = [
     "is_meant",
     "seen_in",
     "undetermined",
+    "why_failed",
 ]

@@ -15,13 +15,14 @@ from jaxtyping import Array, Float, Key
 from fredholm.equation import Equation
 from fredholm.inspection.certificate import Certificate, certificates, unbiased_rule
 from fredholm.inspection.check import describe_heavy_tail, describe_undetermined, is_meant
-from fredholm.inspection.symptoms import Diagnosis, Symptom, seen_in
+from fredholm.inspection.symptoms import Diagnosis, Symptom, adaptive, seen_in
 from fredholm.inspection.tails import heavy_tails
 from fredholm.inspection.uniqueness import undetermined
+from fredholm.inspection.violated import violated
 from fredholm.methods import AbstractMethod, DelayedTarget
-from fredholm.methods.base import Info, draw, estimate, product
-from fredholm.networks import MLP, AbstractNetwork, Field, Formed, Perceptron
-from fredholm.optimizers import Adam, Cosine
+from fredholm.methods.base import Info, draw, estimate, looked_at, product
+from fredholm.networks import MLP, AbstractNetwork, Constrained, Field, Formed, Perceptron
+from fredholm.optimizers import AbstractOptimizer, Adam, Cosine, Muon
 from fredholm.residual import AbstractResidual
 from fredholm.rules import AbstractRule, QuasiMonteCarlo
 
@@ -40,6 +41,17 @@ WIDTH, DEPTH = 64, 3  # of a network that should be large enough
 BETTER = Adam(3e-3, Cosine())
 
 
+class RunOf(eqx.Module):
+    """What a training was set up with."""
+
+    method: AbstractMethod
+    rules: tuple[AbstractRule, ...]
+    batch: int
+    steps: int
+    network: AbstractNetwork | None  # its recipe; None where it was the user's own and is not known
+    optimizer: AbstractOptimizer | None  # likewise
+
+
 class Subject(eqx.Module):
     """One seed of a training, as a diagnosis looks at it."""
 
@@ -47,10 +59,7 @@ class Subject(eqx.Module):
     u: Field  # the network itself
     answer: Field  # its averaged parameters, or the same again
     target: Field
-    method: AbstractMethod
-    rules: tuple[AbstractRule, ...]
-    batch: int
-    network: AbstractNetwork | None  # its recipe; None where it was the user's own and is not known
+    run: RunOf
 
 
 class TrueLoss(AbstractMethod):
@@ -62,13 +71,14 @@ class TrueLoss(AbstractMethod):
         return {"residual": product(u, residual, rules, x, key)}
 
 
-def diagnose(label: str, history: "xarray.Dataset", subject: Subject) -> Diagnosis:
-    """What the history shows, then the equation, then the network and its gradient. What was found first explains what would come after:
-    the gradient is asked only where nothing else is wrong and the equation is not solved."""
-    symptoms = seen_in(history, subject.method, int(history["step"][-1]) if history.sizes["step"] else 0)
-    symptoms = [_with_quotient(symptom, subject) for symptom in symptoms]
+def diagnose(label: str, history: "xarray.Dataset", subject: Subject, known: Sequence[Symptom] = ()) -> Diagnosis:
+    """What is known already and what the history shows, then the equation, then the network and its gradient. What was found first explains
+    what would come after: the gradient is asked only where nothing else is wrong with the training and the equation is not solved."""
+    shown = seen_in(history, subject.run.method, int(history["step"][-1]) if history.sizes["step"] else 0)
     form = subject.u.network.form if isinstance(subject.u.network, Formed) else None
-    symptoms += _uniqueness(subject.equation, form) + _heavy_tails(subject, form) + _dead_units(subject)
+    symptoms = [*known, *(_with_quotient(symptom, subject) for symptom in shown), *_heavy_tails(subject, form), *_dead_units(subject)]
+    explained = bool(symptoms)
+    symptoms += _uniqueness(subject.equation, form)  # what is free besides explains nothing of a residual
     notes: list[str] = []
     try:
         found = certificates([subject.equation], [subject.answer])[0]
@@ -76,8 +86,10 @@ def diagnose(label: str, history: "xarray.Dataset", subject: Subject) -> Diagnos
         return Diagnosis(label, symptoms, [str(error)], None)
     share = found.loss / scale(subject)
     notes.append(describe(found, share))
-    if share > UNSOLVED and not symptoms:
+    if share > UNSOLVED and not explained:
         symptoms.append(_why_unsolved(subject, share))
+    elif share <= UNSOLVED:
+        symptoms += violated(subject.equation, subject.answer)
     return Diagnosis(label, symptoms, notes, found)
 
 
@@ -102,13 +114,46 @@ def scale(subject: Subject) -> float:
     return float(jnp.mean(jax.jit(jax.vmap(terms))(jax.random.split(jax.random.key(11), POINTS)))) + 1e-30
 
 
+def why_failed(ends: str, subject: Subject) -> Symptom:
+    """How seeds ended that turned non-finite; of a delayed target also the λ that would have held them, from the last finite networks."""
+    method = subject.run.method
+    if not isinstance(method, DelayedTarget):
+        return Symptom("failed", f"{ends}. Use DelayedTarget(), or a smaller learning rate.", {"method": DelayedTarget()})
+    if method.regularization is None:
+        calmer = _calmer(subject.run.optimizer)
+        return Symptom("failed", f"{ends}. λ is measured already: use a smaller learning rate, {calmer!r}.", {"optimizer": calmer})
+    text = f"{ends}. The pull λ = {method.regularization:g} is too weak for this operator{_quotient(subject)}; leave it to DelayedTarget()."
+    return Symptom("failed", text, {"method": adaptive(method)})
+
+
 def _with_quotient(symptom: Symptom, subject: Subject) -> Symptom:
-    """The measured quotient, where network and target drift apart."""
-    if symptom.name != "drift" or not isinstance(subject.method, DelayedTarget):
+    """The measured quotient, where network and target drift apart; and another remedy where it was measured all along."""
+    method = subject.run.method
+    if symptom.name != "drift" or not isinstance(method, DelayedTarget):
         return symptom
-    method = dataclasses.replace(subject.method, split=None)
+    measured = symptom._replace(text=f"{symptom.text.rstrip('.')}{_quotient(subject)}.")
+    if adaptive(method) != method:
+        return measured
+    calmer = _calmer(subject.run.optimizer)
+    return measured._replace(
+        text=f"{measured.text} It is measured already: use a smaller learning rate, {calmer!r}.", remedy={"optimizer": calmer}
+    )
+
+
+def _quotient(subject: Subject) -> str:
+    """What λ should have been, measured along the drift, as the end of a sentence."""
+    assert isinstance(subject.run.method, DelayedTarget)
+    method = dataclasses.replace(subject.run.method, split=None)
     change, penalty = jax.jit(lambda key: method.drift(subject.u, subject.target, subject.equation, key, POINTS))(jax.random.key(12))
-    return symptom._replace(text=f"{symptom.text} Measured along the drift, λ should be {max(float(change / penalty), 0.0):.3g}.")
+    found = float(change / penalty)
+    return f"; measured along the drift, λ should be {max(found, 0.0):.3g}" if math.isfinite(found) else ""
+
+
+def _calmer(optimizer: AbstractOptimizer | None) -> AbstractOptimizer:
+    """The optimiser with a third of its rate; the usual one where it is not known."""
+    if not isinstance(optimizer, (Adam, Muon)):
+        return BETTER
+    return dataclasses.replace(optimizer, learning_rate=optimizer.learning_rate / 3, schedule=Cosine())
 
 
 def _uniqueness(equation: Equation, form: Any) -> list[Symptom]:
@@ -124,18 +169,18 @@ def _uniqueness(equation: Equation, form: Any) -> list[Symptom]:
 
 def _heavy_tails(subject: Subject, form: Any) -> list[Symptom]:
     """Integrals whose random nodes have no variance; nodes without noise have none to lack."""
-    if not any(rule.is_random for rule in subject.rules):
+    if not any(rule.is_random for rule in subject.run.rules):
         return []
     return [Symptom("variance", describe_heavy_tail(found), {}) for found in heavy_tails(subject.equation, form)]
 
 
 def _dead_units(subject: Subject) -> list[Symptom]:
     """The hidden units of a perceptron that are the same at every point where the network is looked at."""
-    network, evaluation = subject.u.network, subject.equation.evaluation
-    if not isinstance(network, Perceptron) or evaluation is None:
+    network, points = _inner(subject), looked_at(subject.equation, POINTS)
+    if not isinstance(network, Perceptron) or points is None:
         return []
     dead = total = 0
-    for values in jax.vmap(network.hidden)(evaluation.points(POINTS)):
+    for values in jax.vmap(network.hidden)(points):
         spread = np.ptp(np.asarray(values), axis=0)
         dead, total = dead + int((spread <= 1e-6 * max(float(np.abs(values).max()), 1e-30)).sum()), total + values.shape[1]
     if dead < DEAD * total:
@@ -144,12 +189,30 @@ def _dead_units(subject: Subject) -> list[Symptom]:
         f"{dead} of {total} hidden units are the same at every point: they are dead, and no gradient revives them. "
         "Use an activation without a flat side, MLP(activation='tanh'), and a smaller learning rate."
     )
-    return [Symptom("dead units", text, {"network": _changed(subject.network, activation="tanh"), "optimizer": BETTER})]
+    return [
+        Symptom(
+            "dead units", text, {"network": _like(subject, dataclasses.replace(_shape(subject), activation="tanh")), "optimizer": BETTER}
+        )
+    ]
 
 
-def _changed(network: AbstractNetwork | None, **fields: Any) -> MLP:
-    """The perceptron with other fields; the usual one where the network is none."""
-    return dataclasses.replace(network if isinstance(network, MLP) else MLP(WIDTH, DEPTH, "tanh"), **fields)
+def _inner(subject: Subject) -> Any:
+    """The network itself, without the form that it may stand in."""
+    network = subject.u.network
+    return network.network.network if isinstance(network, Formed) else network
+
+
+def _shape(subject: Subject) -> MLP:
+    """The perceptron as a recipe; the usual one where the network is none."""
+    inner = _inner(subject)
+    if not isinstance(inner, Perceptron):
+        return MLP(WIDTH, DEPTH, "tanh")
+    return MLP(inner.layers[0][1].shape[0], len(inner.layers) - 1, inner.activation)
+
+
+def _like(subject: Subject, network: MLP) -> AbstractNetwork:
+    """Another network in the form that this one stands in, so that what the form holds still holds."""
+    return Constrained(network, subject.u.network.form) if isinstance(subject.u.network, Formed) else network
 
 
 def _why_unsolved(subject: Subject, share: float) -> Symptom:
@@ -160,31 +223,36 @@ def _why_unsolved(subject: Subject, share: float) -> Symptom:
             f"the residual stays at {math.sqrt(share):.1%} of the equation's terms, and {DESCENT} steps from here without any noise lower "
             f"the loss by {lowered:.0%} only: the network cannot represent the solution. Use a wider or deeper one."
         )
-        known = subject.network if isinstance(subject.network, MLP) else MLP(1, 1, "tanh")
-        larger = _changed(known, width=max(WIDTH, 2 * known.width), depth=max(DEPTH, known.depth + 1))
-        return Symptom("capacity", text, {"network": larger})
+        known = _shape(subject)
+        larger = dataclasses.replace(known, width=max(WIDTH, 2 * known.width), depth=max(DEPTH, known.depth + 1))
+        return Symptom("capacity", text, {"network": _like(subject, larger)})
     noise = noise_to_signal(subject)
     if noise > NOISY:
-        wanted = min(4096, 2 ** math.ceil(math.log2(10 * subject.batch * noise)))
+        batch = subject.run.batch
+        wanted = max(2 * batch, min(4096, 2 ** math.ceil(math.log2(10 * batch * noise))))
         text = (
-            f"the gradient is noise: with a batch of {subject.batch} its noise is {noise:.0f} times its signal, while {DESCENT} steps "
+            f"the gradient is noise: with a batch of {batch} its noise is {noise:.0f} times its signal, while {DESCENT} steps "
             f"without noise would lower the loss by {lowered:.0%}. Use a batch of {wanted}, a falling learning rate, and the average."
         )
         return Symptom("noise", text, {"batch": wanted, "optimizer": BETTER, "average": 0.999})
-    text = (
-        f"the optimiser is stuck: the gradient is clear (its noise is {noise:.1f} times its signal), and {DESCENT} steps of Adam(3e-3) "
-        f"would lower the loss by {lowered:.0%}. The learning rate does not fit, or the steps were too few: use Adam(3e-3, Cosine())."
+    clear = (
+        f"the gradient is clear (its noise is {noise:.1f} times its signal), and {DESCENT} steps of Adam(3e-3) would lower the loss "
+        f"by {lowered:.0%}"
     )
+    if subject.run.optimizer in (BETTER, Muon()):
+        longer = 4 * subject.run.steps
+        return Symptom("optimiser", f"the training ended too early: {clear}. Use {longer} steps.", {"steps": longer})
+    text = f"the optimiser is stuck: {clear}. The learning rate does not fit, or the steps were too few: use Adam(3e-3, Cosine())."
     return Symptom("optimiser", text, {"optimizer": BETTER})
 
 
 def noise_to_signal(subject: Subject) -> float:
     """The variance of the run's own gradient over the square of its mean, summed over the parameters."""
-    equation, method, u = subject.equation, subject.method, subject.u
+    equation, run, method, u = subject.equation, subject.run, subject.run.method, subject.u
     state = method.observe(u, method.init(subject.target), equation, jnp.asarray(0), jax.random.key(13))
 
     def gradient(key: Key[Array, ""]) -> Float[Array, "p"]:
-        slopes = eqx.filter_grad(lambda u: method.loss(u, state, equation, subject.rules, subject.batch, key)[0])(u)
+        slopes = eqx.filter_grad(lambda u: method.loss(u, state, equation, run.rules, run.batch, key)[0])(u)
         return jnp.concatenate([jnp.ravel(leaf) for leaf in jax.tree.leaves(slopes)])
 
     samples = np.asarray(jax.jit(lambda keys: jax.lax.map(gradient, keys))(jax.random.split(jax.random.key(14), GRADIENTS)), float)

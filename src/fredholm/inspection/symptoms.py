@@ -21,7 +21,7 @@ RECORDS, STEPS = 10, 200  # of a shorter history nothing is said
 class Symptom(NamedTuple):
     """Something that is wrong with a training."""
 
-    name: str  # "bias", "drift", "lag", "noise", "capacity", "optimiser", "dead units", "uniqueness", "variance", "failed"
+    name: str  # "bias", "drift", "lag", "noise", "capacity", "optimiser", "dead units", "uniqueness", "variance", "conditions", "failed"
     text: str  # what was seen, with its numbers, and what to do
     remedy: Mapping[str, Any]  # the keywords of solve that cure it; none where the equation itself must change
 
@@ -94,7 +94,12 @@ def _drift(history: "xarray.Dataset", method: AbstractMethod) -> Symptom | None:
         f"the network is {apart:.0%} of its size away from its target: they drift apart, since the pull λ = {weight:.3g} is too weak for "
         "this operator. Leave λ and τ to be measured: DelayedTarget()."
     )
-    return Symptom("drift", text, {"method": dataclasses.replace(method, regularization=None, split=None, tau=None, every=None)})
+    return Symptom("drift", text, {"method": adaptive(method)})
+
+
+def adaptive(method: DelayedTarget) -> DelayedTarget:
+    """The method with τ and λ left to be measured."""
+    return dataclasses.replace(method, regularization=None, split=None, tau=None, every=None)
 
 
 def _lag(method: AbstractMethod, steps: int) -> Symptom | None:

@@ -14,7 +14,7 @@ from fredholm.domains import Nodes
 from fredholm.equation import Equation
 from fredholm.networks import Field
 from fredholm.residual import AbstractResidual, Integral
-from fredholm.rules import AbstractRule
+from fredholm.rules import AbstractRule, MonteCarlo
 
 Info = dict[str, Float[Array, ""]]
 
@@ -123,6 +123,24 @@ def draw(residual: AbstractResidual, rules: Sequence[AbstractRule], x: Any, key:
         rule.nodes(integral.measure(x), jax.random.fold_in(key, index))
         for index, (integral, rule) in enumerate(zip(residual.integrals, rules, strict=True))
     ]
+
+
+def looked_at(equation: Equation, n: int) -> Float[Array, "n d"] | None:
+    """About n points where the network is looked at: those of the evaluation, or nodes of the first integral. None where there are
+    neither."""
+    if equation.evaluation is not None:
+        return equation.evaluation.points(n)
+    if not equation.integrals:
+        return None
+    integral = equation.integrals[0]
+
+    def one(key: Key[Array, ""]) -> Any:
+        key_point, key_node = jax.random.split(key)
+        x = equation.domain.sample(key_point)
+        return integral.network_input(x, MonteCarlo(1).nodes(integral.measure(x), key_node).points[0])
+
+    points = jax.vmap(one)(jax.random.split(jax.random.key(2024), n))
+    return points if isinstance(points, jax.Array) and points.shape[1:] == (equation.inputs,) else None
 
 
 def draw_pairs(

@@ -147,8 +147,10 @@ class DelayedTarget(AbstractMethod):
         change, penalty = self.drift(u, state.target, equation, key, OBSERVED)
         if self.split is not None and equation.is_weak:
             change = change / self.split  # The split's gradient is 1/M of the other, and so is its λ.
-        share = growing_share(step, OBSERVED_TAU)
-        return Observed(state.target, *(moved(old, new, share) for old, new in ((state.change, change), (state.penalty, penalty))))
+        # One node where the integrand is infinite would stay in the running mean for good.
+        share = jnp.where(jnp.isfinite(change) & jnp.isfinite(penalty), growing_share(step, OBSERVED_TAU), 0.0)
+        pairs = ((state.change, change), (state.penalty, penalty))
+        return Observed(state.target, *(moved(old, jnp.nan_to_num(new, nan=0.0, posinf=0.0, neginf=0.0), share) for old, new in pairs))
 
     def drift(
         self, u: Field, target: Field, equation: Equation, key: Key[Array, ""], points: int
@@ -160,6 +162,8 @@ class DelayedTarget(AbstractMethod):
         node, squared. Where f is given the integral is only a label, whose noise does not move the network's own gradient: two independent
         nodes, multiplied, are the square of what the integrals change in the mean.
         """
+
+        target = _with_unknowns(target, u.unknowns)  # learned scalars have no delayed copy in the loss either
 
         def at_one_point(key: Key[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
             key_point, key_nodes, key_others = jax.random.split(key, 3)

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Int, Key
 from fredholm.equation import Equation
 from fredholm.keys import Keys
 from fredholm.methods import DelayedTarget
-from fredholm.methods.base import draw, residuals, weighted_integrand
+from fredholm.methods.base import draw, looked_at, residuals, weighted_integrand
 from fredholm.metrics import METRICS
 from fredholm.networks import Field
 from fredholm.residual import AbstractResidual, Integral, as_vector
@@ -102,7 +102,7 @@ def compile_measure(program: Program, static: Any, equation: Equation, mesh: Mes
     """`measure(arrays, equation_arrays, keys, step) -> {name: (s,)}`, for all seeds, so many `together`."""
     _, equation_static = eqx.partition(equation, eqx.is_array)
     evaluation, method = equation.evaluation, program.method
-    points = None if evaluation is None else evaluation.points(SCORED)
+    points = looked_at(equation, SCORED)
 
     def one_seed(arrays: Any, equation_arrays: Any, keys: Keys, step: Int[Array, ""]) -> dict[str, Array]:
         equation, state = eqx.combine(equation_arrays, equation_static), eqx.combine(arrays, static)

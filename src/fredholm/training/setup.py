@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import optax
 
 from fredholm.checks import positive_integer, real
@@ -126,10 +127,23 @@ def points_per_step(problem: Equation, method: AbstractMethod, rule: AbstractRul
     return batch * nodes
 
 
+def _check_transformation(optimizer: optax.GradientTransformation) -> None:
+    """Raises where the transformation wants more than a gradient."""
+    weights = {"weights": jnp.zeros((2, 2))}
+    try:
+        jax.eval_shape(lambda w: optimizer.update(w, optimizer.init(w), w), weights)
+    except TypeError as error:
+        raise ValueError(
+            f"optimizer: it cannot make a step of a gradient alone ({error}). A line search, as that of optax.lbfgs, compares losses, and "
+            "here every step has points and nodes of its own; give fr.Muon(), fr.Adam(1e-3) or another transformation of gradients."
+        ) from error
+
+
 def _optimizer(optimizer: Any) -> AbstractOptimizer:
     if isinstance(optimizer, AbstractOptimizer):
         return optimizer
     if isinstance(optimizer, optax.GradientTransformation):
+        _check_transformation(optimizer)
         return Transformation(optimizer)
     raise ValueError(f"optimizer: got {optimizer!r}; expected fr.Adam(1e-3) or an optax transformation.")
 
