@@ -28,7 +28,7 @@ def runs_of(steps: int, seeds: int) -> list[Run]:
 
 
 def lost(one: Outcome) -> int:
-    """The seeds that failed, or score worse than the mean of the truth does; where the score does not see the size of u, by one that does."""
+    """The seeds that failed, or score worse than the mean of the truth does, by a score that sees how large u is."""
     problem = one.run.problem()
     assert problem.evaluation is not None
     metric = "mse_mean_free" if one.metric == "mse_normalized" else one.metric
