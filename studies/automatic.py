@@ -50,7 +50,7 @@ def rules_for(name: str, problem: fr.Equation) -> list[AbstractRule]:
 
 
 def runs_of(name: str, steps: int, seeds: int) -> tuple[list[Run], list[str]]:
-    """Each method with each rule that it allows by Muon, and for the paper with the middle one by Adam too; and what Auto chose, and why."""
+    """Each method with each rule that it allows by Muon, and for the paper with the middle one by Adam too; and what Auto chose."""
     problem = problem_of(name)
     network = ((ZOO[name].recipe if name in ZOO else None) or problem.defaults).network
     assert isinstance(network, AbstractNetwork)
