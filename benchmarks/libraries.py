@@ -29,7 +29,7 @@ GRID = np.linspace(0.0, 1.0, 1001, dtype=np.float32)[:, None]
 TRUTH = np.exp(GRID[:, 0]) + GRID[:, 0]
 SEEDS = 4  # of one training of fredholm: all at once
 SHORT = 200  # steps of the first training; from it and a much longer one the number that fits into the time is known
-SIGNAL = 2.0  # seconds by which that one is longer, at least
+SIGNAL = 4.0  # seconds by which that one is longer, at least: compilation varies by one
 
 
 class Trained(NamedTuple):
@@ -212,9 +212,9 @@ PEERS: dict[str, Callable[[], Peer]] = {
 def timing(peer: Peer) -> tuple[float, float]:
     """Seconds of a step, and of all that a training takes besides."""
     peer(0, SHORT)  # imports, and whatever else only the first call of a process does
-    short, steps = peer(0, SHORT).seconds, 4 * SHORT
+    short, steps = peer(0, SHORT).seconds, 8 * SHORT
     while (more := peer(0, steps).seconds - short) < SIGNAL:
-        steps *= 2
+        steps *= 4
     each = more / (steps - SHORT)
     return each, max(short - SHORT * each, 0.0)
 
