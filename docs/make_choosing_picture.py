@@ -13,7 +13,12 @@ QUESTION, ANSWER = "#F2F2F2", "white"
 # (x, y) of the middle, the text, and for an answer its family's colour.
 QUESTIONS = {
     "given": (2.0, 5.2, "Can g be evaluated wherever a rule\nwants it (not only at given samples)?"),
-    "smooth": (2.0, 3.8, f"Is the squared error of affordable nodes\nat most {Auto().bias:g} of the equation's squared terms?"),
+    "smooth": (
+        2.0,
+        3.8,
+        f"Is the squared error of affordable nodes at most\n{Auto().bias:g} of the equation's squared terms\n"
+        f"({Auto().bias ** 2:g} for nodes that never move)?",
+    ),
     "f": (2.0, 2.3, "Does f hold u at x?\n(not a weak form)"),
     "noise": (2.0, 0.8, "Is the estimates' variance\nbelow the squared terms?"),
     "given f": (6.1, 5.2, "Does f hold u at x?"),

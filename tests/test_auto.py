@@ -62,9 +62,12 @@ def test_a_rule_that_is_only_just_good_enough_gets_one_size_more():
     """The pilot's network is smoother than the solution."""
     pilot = Pilot(AUTO, SMOOTH, NETWORK, "float32", 0)
     for share, wanted in ((0.5, fr.Gauss(16)), (0.5e-3, fr.Gauss(8))):
-        pilot.error = lambda rule, share=share: share * AUTO.bias
+        pilot.error = lambda rule, share=share: share * AUTO.bias**2
         assert _quiet_rule(AUTO, pilot, None, reasons := []) == wanted
         assert ("one size more" in reasons[0]) == (wanted.n == 16)
+    pilot.error = lambda rule: 0.5 * AUTO.bias
+    assert _quiet_rule(AUTO, pilot, None, []) is None, "an error that is always the same shifts the solution by its root"
+    assert _quiet_rule(AUTO, pilot, fr.MonteCarlo(8), []) == fr.MonteCarlo(8), "noise by its variance"
 
 
 def test_the_rule_suits_the_integrals_of_conditions_too():

@@ -283,9 +283,11 @@ def _quiet_rule(auto: Auto, pilot: Pilot, given: AbstractRule | None, reasons: l
     found: list[float] = []
     for index, rule in enumerate(tried):
         found.append(pilot.error(rule))
-        if found[-1] <= auto.bias:
-            chosen = rule if found[-1] <= PLAIN * auto.bias else tried[min(index + 1, len(tried) - 1)]
-            seen = f"the squared error of {rule!r} is {found[-1]:.1e} of the equation's squared terms, at most {auto.bias:g} is wanted"
+        # Noise shifts the solution by its variance; an error that is always the same shifts it by itself, the root of what is measured.
+        wanted = auto.bias if rule.is_random else auto.bias**2
+        if found[-1] <= wanted:
+            chosen = rule if found[-1] <= PLAIN * wanted else tried[min(index + 1, len(tried) - 1)]
+            seen = f"the squared error of {rule!r} is {found[-1]:.1e} of the equation's squared terms, at most {wanted:g} is wanted"
             more = "" if chosen is rule else "; one size more, since the pilot's network is smoother than the solution"
             reasons.append(f"{chosen!r}: {seen}{more}")
             reasons.append("Standard(): so the bias that it leaves is small, and a true gradient has the least noise")
