@@ -46,6 +46,6 @@ def plot_errors(
         ]
         if targets:
             shown.append(Line2D([], [], color=TRUTH, marker="|", markersize=9, linestyle="none", markeredgewidth=1.4, label="target"))
-        figure.legend(handles=shown, loc="outside lower center", ncols=len(shown))
+        figure.legend(handles=shown, loc="outside lower center", ncols=min(3, len(shown)))
         figure.suptitle(title)
         return finish(figure, path)
