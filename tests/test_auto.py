@@ -58,16 +58,22 @@ def test_a_smooth_integral_gets_nodes_without_noise_and_the_run_keeps_the_choice
     assert resumed.settings["auto"] == settings["auto"]
 
 
-def test_a_rule_that_is_only_just_good_enough_gets_one_size_more():
-    """The pilot's network is smoother than the solution."""
-    pilot = Pilot(AUTO, SMOOTH, NETWORK, "float32", 0)
-    for share, wanted in ((0.5, fr.Gauss(16)), (0.5e-3, fr.Gauss(8))):
-        pilot.error = lambda rule, share=share: share * AUTO.bias**2
-        assert _quiet_rule(AUTO, pilot, None, reasons := []) == wanted
-        assert ("one size more" in reasons[0]) == (wanted.n == 16)
-    pilot.error = lambda rule: 0.5 * AUTO.bias
-    assert _quiet_rule(AUTO, pilot, None, []) is None, "an error that is always the same shifts the solution by its root"
-    assert _quiet_rule(AUTO, pilot, fr.MonteCarlo(8), []) == fr.MonteCarlo(8), "noise by its variance"
+def test_random_nodes_that_are_only_just_good_enough_get_one_size_more():
+    """The pilot's network is smoother than the solution. What is wanted of fixed nodes is strict enough by itself."""
+    ring = fr.Circle((0.0, 0.0, 0.0), 1.0, (0.0, 0.0, 1.0))
+    turned = fr.Equation(domain=UNIT, integrals=fr.Integral(ring, lambda u, x, t: u(t)), y=1.0, inputs=3)
+    auto = fr.Auto(points=800, pilot=2)
+    pilot = Pilot(auto, turned, NETWORK, "float32", 0)
+    for share, wanted in ((0.5, 32), (0.5e-3, 16)):
+        pilot.error = lambda rule, share=share: share * auto.bias
+        assert _quiet_rule(auto, pilot, None, reasons := []) == fr.Even(wanted, fr.Rotation())
+        assert ("one size more" in reasons[0]) == (wanted == 32)
+    fixed = Pilot(auto, SMOOTH, NETWORK, "float32", 0)
+    fixed.error = lambda rule: 0.5 * auto.bias**2
+    assert _quiet_rule(auto, fixed, None, []) == fr.Gauss(8)
+    fixed.error = lambda rule: 0.5 * auto.bias
+    assert _quiet_rule(auto, fixed, None, []) is None, "an error that is always the same shifts the solution by its root"
+    assert _quiet_rule(auto, fixed, fr.MonteCarlo(8), []) == fr.MonteCarlo(8), "noise by its variance"
 
 
 def test_the_rule_suits_the_integrals_of_conditions_too():

@@ -34,7 +34,7 @@ FEWEST = 8  # points x that a step should have at least
 LARGEST = 1024  # and at most
 MUON = Muon()
 ALL_PAIRS = DoubleSampling("all")  # unbiased as halves are, with less noise from the same nodes
-PLAIN = 1e-3  # an error below this share of what is wanted needs no larger rule, however much smoother than the solution the pilot is
+PLAIN = 1e-3  # random nodes with an error above this share of what is wanted get one size more: the solution is rougher than the pilot
 FOREVER = 10**9  # the pilot's training has no last step of its own
 
 
@@ -286,7 +286,8 @@ def _quiet_rule(auto: Auto, pilot: Pilot, given: AbstractRule | None, reasons: l
         # Noise shifts the solution by its variance; an error that is always the same shifts it by itself, the root of what is measured.
         wanted = auto.bias if rule.is_random else auto.bias**2
         if found[-1] <= wanted:
-            chosen = rule if found[-1] <= PLAIN * wanted else tried[min(index + 1, len(tried) - 1)]
+            enough = not rule.is_random or found[-1] <= PLAIN * wanted
+            chosen = rule if enough else tried[min(index + 1, len(tried) - 1)]
             seen = f"the squared error of {rule!r} is {found[-1]:.1e} of the equation's squared terms, at most {wanted:g} is wanted"
             more = "" if chosen is rule else "; one size more, since the pilot's network is smoother than the solution"
             reasons.append(f"{chosen!r}: {seen}{more}")
