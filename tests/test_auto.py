@@ -181,6 +181,7 @@ def test_integrals_of_conditions_alone_get_two_quiet_and_unbiased_estimates():
     assert choose(AUTO, density, NETWORK, {"rule": fr.MonteCarlo(2)}).rule == fr.MonteCarlo(2)
     fixed = choose(AUTO, density, NETWORK, {"rule": fr.Gauss(4)})
     assert (fixed.method, fixed.rule) == (fr.Standard(), fr.Gauss(4)), "nothing random to multiply"
+    assert not any("batch" in reason for reason in choose(AUTO, density, NETWORK, {"batch": 5}).reasons), "it was given"
 
 
 @pytest.mark.parametrize("wrong", [{"points": 3}, {"bias": -1.0}, {"pilot": 0}])

@@ -159,13 +159,15 @@ def choose(
     if not problem.integrals:
         measures = [measure for condition in problem.conditions for measure in measures_of(condition)]
         rule = given.get("rule") or (unbiased_candidates(measures)[-1] if measures else MonteCarlo(1))
-        in_pairs = bool(measures) and accepts(ALL_PAIRS, problem, rule)
-        method = auto.using or (ALL_PAIRS if in_pairs else Standard())
-        why = (
-            "only conditions have integrals, and two independent estimates of each are unbiased" if in_pairs else "nothing random to square"
-        )
-        reasons.append(f"{method!r}: {why if measures else 'there is no integral to estimate'}; by {rule!r}")
-        reasons.append(f"batch {given.get('batch') or GENERAL_BATCH}: the usual one, since no integral sets what an x costs")
+        random = bool(measures) and rule.is_random
+        method = auto.using or (ALL_PAIRS if random else Standard())
+        if random:
+            why = f"only conditions have integrals, and two independent estimates of each are unbiased; by {rule!r}"
+        else:
+            why = "only conditions have integrals, and their nodes are without noise" if measures else "there is no integral to estimate"
+        reasons.append(f"{method!r}: {why}")
+        if given.get("batch") is None:
+            reasons.append(f"batch {GENERAL_BATCH}: the usual one, since no integral sets what an x costs")
         choice = (method, rule, given.get("batch") or GENERAL_BATCH)
     else:
         with jax.enable_x64(precision == "float64"):

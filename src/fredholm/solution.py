@@ -177,8 +177,7 @@ class Solution:
         problem = self._problem(problem)
         used: AbstractMethod = method or _recorded("method", self.settings)
         rules = problem.rules(rule or _recorded("rule", self.settings))
-        network, optimizer = (_decoded(self.settings[name]) for name in ("network", "optimizer"))
-        run = RunOf(used, rules, self.settings["batch"], self.steps, network, optimizer)
+        run = RunOf(used, rules, self.settings["batch"], self.steps, _decoded(self.settings["optimizer"]))
 
         def seed(at: int) -> Subject:
             equation = problem.realize(Keys.of(self.seeds[at]).problem) if problem.is_drawn else problem

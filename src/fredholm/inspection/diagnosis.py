@@ -48,8 +48,7 @@ class RunOf(eqx.Module):
     rules: tuple[AbstractRule, ...]
     batch: int
     steps: int
-    network: AbstractNetwork | None  # its recipe; None where it was the user's own and is not known
-    optimizer: AbstractOptimizer | None  # likewise
+    optimizer: AbstractOptimizer | None  # None where it was the user's own and is not known
 
 
 class Subject(eqx.Module):
