@@ -237,3 +237,23 @@ def test_a_target_without_tau_is_a_mean_over_the_last_fiftieth_of_the_steps_so_f
     method, u = fr.DelayedTarget(regularization=1.0), quadratic(1.0, 0.0)
     after = {step: float(method.update(u, quadratic(0.0, 0.0), jnp.asarray(step)).network.a) for step in (0, 450, 4950, 10**6)}
     assert after == {0: 1.0, 450: pytest.approx(0.1), 4950: pytest.approx(0.01), 10**6: pytest.approx(0.001)}
+
+
+def test_lambda_is_measured_without_what_is_infinite_and_without_the_drift_of_learned_scalars():
+    method = fr.DelayedTarget()
+    unit = fr.Interval(0.0, 1.0)
+
+    def equation(g):
+        return fr.Equation(domain=unit, f=lambda u, x: u(x), integrals=fr.Integral(unit, g), y=1.0, unknowns={"rate": 1.0})
+
+    def field(rate, seed=0):
+        return Field(fr.MLP(4, 1, "tanh").build(1, 1, jax.random.key(seed)), {"rate": jnp.asarray(rate)}, 1, 1)
+
+    smooth, key = equation(lambda u, x, t: u.unknowns["rate"] * u(t)), jax.random.key(1)
+    change, _ = method.drift(field(1.0), field(5.0), smooth, key, 32)
+    assert change == 0, "the networks are the same, and scalars have no delayed copy"
+    started = method.observe(field(1.0), method.init(field(1.0, seed=2)), smooth, jnp.asarray(0), key)
+    infinite = equation(lambda u, x, t: u(t) * jnp.where(t[0] > 0.5, jnp.inf, 1.0))
+    after = method.observe(field(1.0), started, infinite, jnp.asarray(1), key)
+    assert started.penalty > 0
+    assert (after.change, after.penalty) == (started.change, started.penalty)
