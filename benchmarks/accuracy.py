@@ -70,7 +70,7 @@ def settings(goal: Goal) -> tuple[fr.Equation, dict[str, Any], dict[str, Any], f
     published = {name: decode(recorded[name]) for name in ("method", "rule", "optimizer")}
     published |= {name: recorded[name] for name in ("batch", "average")}
     problem = goal.recipe.problem()
-    choice = choose(fr.Auto(points=POINTS), goal.family.problem(), goal.family.network, {})
+    choice = choose(fr.Auto(points=POINTS), goal.family.problem(), goal.family.network, {}, steps=max(LENGTHS))
     say("\n".join(f"  {reason}" for reason in choice.reasons))
     return problem, published, choice.keywords(), choice.seconds
 

@@ -4,6 +4,9 @@
 zoo by its file name; all of them unless given. Every problem is a study in `--out`, with its tables: what is finished is not run again. At
 the end automatic.md and automatic.png have a row for each problem that is finished.
 
+`--only NAME ...` trains only these settings of the grid, as its table names them, and `--first 4` takes seeds from 4 on: so the best of a
+grid is scored on seeds that it was not chosen by.
+
 The grid: every method with every rule that suits the problem, trained by Muon, and on the problems of the paper every method with one of
 these rules by Adam. The best of it is chosen by the same seeds that it is scored on, which favours the grid.
 """
@@ -49,7 +52,7 @@ def rules_for(name: str, problem: fr.Equation) -> list[AbstractRule]:
     return [fr.MonteCarlo(2), fr.MonteCarlo(8), fr.QuasiMonteCarlo(16, fr.Sobol(), fr.Scramble())]
 
 
-def runs_of(name: str, steps: int, seeds: int) -> tuple[list[Run], list[str]]:
+def runs_of(name: str, steps: int, seeds: list[int], only: list[str]) -> tuple[list[Run], list[str]]:
     """Each method with each rule that it allows by Muon, and for the paper with the middle one by Adam too; and what Auto chose."""
     problem = problem_of(name)
     network = ((ZOO[name].recipe if name in ZOO else None) or problem.defaults).network
@@ -66,12 +69,16 @@ def runs_of(name: str, steps: int, seeds: int) -> tuple[list[Run], list[str]]:
             for by in ("Muon", "Adam") if name in PAPER and rule is rules[len(rules) // 2] else ("Muon",):
                 settings = {"rule": rule, "optimizer": OPTIMIZERS[by], "batch": batch, "average": 0.999, "labels": {"method": label}}
                 runs.append(make_run(f"{label}, {rule!r}, {by}", problem, method, **settings, **common))
-    choice = choose(fr.Auto(points=POINTS), problem, network, {})
+    named = [run for run in runs if run.name in only]
+    if len(named) < len(only):
+        raise nearest("run", next(one for one in only if one not in {run.name for run in named}), [run.name for run in runs])
+    runs = named or runs
+    choice = choose(fr.Auto(points=POINTS), problem, network, {}, steps=steps)
     runs.append(make_run(AUTO, problem, labels={"method": AUTO}, **choice.keywords(), **common))
     return runs, list(choice.reasons)
 
 
-def study_of(name: str, out: Path, steps: int, seeds: int) -> StudyFolder:
+def study_of(name: str, out: Path, steps: int, seeds: list[int], only: list[str]) -> StudyFolder:
     """The study of a problem; one that has begun is taken as it is, without another pilot."""
     place = out / name
     if (place / "study.json").is_file():
@@ -81,7 +88,7 @@ def study_of(name: str, out: Path, steps: int, seeds: int) -> StudyFolder:
                 f"{place} was made with {folder.about['steps']} steps and {folder.about['seeds']} seeds. Choose another --out."
             )
         return folder
-    runs, reasons = runs_of(name, steps, seeds)
+    runs, reasons = runs_of(name, steps, seeds, only)
     return StudyFolder.create(place, f"Auto beside a grid: {name}", runs, about={"steps": steps, "seeds": seeds, "reasons": reasons})
 
 
@@ -147,13 +154,16 @@ if __name__ == "__main__":
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--steps", type=int, default=2000)
     parser.add_argument("--seeds", type=int, default=4)
+    parser.add_argument("--first", type=int, default=0, help="the first of the seeds")
+    parser.add_argument("--only", nargs="+", default=[], help="these settings of the grid, as its table names them")
     parser.add_argument("--workers", type=int, default=None, help="so many processes, in place of one whose seeds have all cores")
     parser.add_argument("--out", type=Path, default=Path("runs/automatic"))
     options = parser.parse_args()
     if unknown := [name for name in options.names if name not in {*PAPER, *ZOO}]:
         parser.error(str(nearest("problem", unknown[0], (*PAPER, *ZOO))))
     fr.use_all_cores()
+    seeds = list(range(options.first, options.first + options.seeds))
     for chosen in options.names or (*PAPER, *ZOO):
         print(chosen, file=sys.stderr, flush=True)
-        conduct(study_of(chosen, options.out, options.steps, options.seeds), workers=options.workers)
+        conduct(study_of(chosen, options.out, options.steps, seeds, options.only), workers=options.workers)
     report(options.out)

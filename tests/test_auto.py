@@ -66,14 +66,20 @@ def test_random_nodes_that_are_only_just_good_enough_get_one_size_more():
     pilot = Pilot(auto, turned, NETWORK, "float32", 0)
     for share, wanted in ((0.5, 32), (0.5e-3, 16)):
         pilot.error = lambda rule, share=share: share * auto.bias
-        assert _quiet_rule(auto, pilot, None, reasons := []) == fr.Even(wanted, fr.Rotation())
-        assert ("one size more" in reasons[0]) == (wanted == 32)
+        assert _quiet_rule(auto, pilot, None, 100, reasons := []) == fr.Even(wanted, fr.Rotation())
+        assert ("a larger one, since the pilot" in reasons[0]) == (wanted == 32)
+    assert _quiet_rule(auto, pilot, None, 10_000, reasons := []) == fr.Even(32, fr.Rotation()), "a long run makes a rougher network"
+    assert "for a run of 10000 steps" in reasons[0]
+    pilot.error = lambda rule: (0.5 if rule.n == 64 else 2.0) * auto.bias
+    assert _quiet_rule(auto, pilot, None, 100, reasons := []) is None, "there is no larger one"
+    assert "not Standard()" in reasons[0]
+    assert _quiet_rule(fr.Auto(points=800, pilot=2, using=fr.Standard()), pilot, None, 100, []) == fr.Even(64, fr.Rotation())
     fixed = Pilot(auto, SMOOTH, NETWORK, "float32", 0)
     fixed.error = lambda rule: 0.5 * auto.bias**2
-    assert _quiet_rule(auto, fixed, None, []) == fr.Gauss(8)
+    assert _quiet_rule(auto, fixed, None, 10_000, []) == fr.Gauss(8)
     fixed.error = lambda rule: 0.5 * auto.bias
-    assert _quiet_rule(auto, fixed, None, []) is None, "an error that is always the same shifts the solution by its root"
-    assert _quiet_rule(auto, fixed, fr.MonteCarlo(8), []) == fr.MonteCarlo(8), "noise by its variance"
+    assert _quiet_rule(auto, fixed, None, 100, []) is None, "an error that is always the same shifts the solution by its root"
+    assert _quiet_rule(auto, fixed, fr.MonteCarlo(8), 100, []) == fr.MonteCarlo(8), "noise by its variance"
 
 
 def test_the_rule_suits_the_integrals_of_conditions_too():
@@ -134,6 +140,16 @@ def test_a_weak_form_goes_by_its_noise():
     assert (using.method, using.rule) == (fr.DelayedTarget(tau=0.9), fr.MonteCarlo(1))
 
 
+def test_many_dimensions_get_as_many_nodes_as_make_the_least_noise_and_leave_points_enough():
+    """A flux through spheres: nets turn noise down faster than they cost, and their size is limited by the looks in a step."""
+    flux = fr.problems.Poisson(5)
+    for points, wanted in ((800, 32), (400, 8)):
+        choice = choose(fr.Auto(points=points, pilot=5), flux, NETWORK, {})
+        assert choice.method == fr.DoubleSampling("all"), choice.reasons
+        assert choice.rule == fr.QuasiMonteCarlo(wanted, randomize=fr.Rotation()), choice.reasons
+        assert choice.batch >= 8
+
+
 def test_the_noise_that_counts_is_what_the_nodes_make():
     """The rest of a gradient's variance, from x to x, falls with the residual, and would make few nodes look better than they are."""
     pilot = Pilot(AUTO, ROUGH, NETWORK, "float32", 0)
@@ -154,7 +170,9 @@ def test_the_rules_that_suit_a_domain():
     ring, sphere = fr.Circle((0.0, 0.0, 0.0), 1.0, (0.0, 0.0, 1.0)), fr.Sphere((0.0,) * 5, 1.0)
     assert candidates([ring])[0] == fr.Even(16, fr.Rotation())
     assert candidates([UNIT, UNIT])[0] == fr.Gauss(8)
-    assert isinstance(candidates([sphere])[0], fr.QuasiMonteCarlo)
+    assert candidates([sphere])[0] == fr.QuasiMonteCarlo(16, randomize=fr.Rotation()), "turned as one"
+    assert unbiased_candidates([sphere])[-1] == fr.QuasiMonteCarlo(32, randomize=fr.Rotation())
+    assert unbiased_candidates([fr.Box((0.0,) * 3, (1.0,) * 3)])[-1] == fr.QuasiMonteCarlo(32, fr.Sobol(), fr.Scramble())
     assert candidates([fr.Discrete(np.arange(3.0)[:, None], np.ones(3))]) == [fr.Even(1)]
     assert candidates([fr.Given(jnp.zeros((4, 1)))]) == [], "given samples are random themselves"
     assert all(rule.is_random for measure in (ring, sphere, UNIT, fr.Normal((0.0,), 1.0)) for rule in unbiased_candidates([measure]))

@@ -23,7 +23,7 @@ from fredholm.optimizers import AbstractOptimizer, Muon, Transformation
 from fredholm.residual import AbstractResidual
 from fredholm.rules import AbstractRule, Even, Gauss, MonteCarlo, QuasiMonteCarlo, Rotation, Scramble, Shift, Sobol
 from fredholm.training.loop import Training
-from fredholm.training.setup import GENERAL_AVERAGE, GENERAL_BATCH, Setup
+from fredholm.training.setup import GENERAL_AVERAGE, GENERAL_BATCH, GENERAL_STEPS, Setup
 from fredholm.validation import check_equation, pick, sample_points
 
 BATCH = 32  # of the pilot's training
@@ -35,6 +35,7 @@ LARGEST = 1024  # and at most
 MUON = Muon()
 ALL_PAIRS = DoubleSampling("all")  # unbiased as halves are, with less noise from the same nodes
 PLAIN = 1e-3  # random nodes with an error above this share of what is wanted get one size more: the solution is rougher than the pilot
+LONG = 5000  # steps from which random nodes get one size more too: the longer a training, the rougher and more exact its network becomes
 FOREVER = 10**9  # the pilot's training has no last step of its own
 
 
@@ -144,9 +145,16 @@ class Pilot:
 
 
 def choose(
-    auto: Auto, problem: Equation, network: AbstractNetwork, given: Mapping[str, Any], *, seed: int = 0, precision: Any = "float32"
+    auto: Auto,
+    problem: Equation,
+    network: AbstractNetwork,
+    given: Mapping[str, Any],
+    *,
+    steps: int = GENERAL_STEPS,
+    seed: int = 0,
+    precision: Any = "float32",
 ) -> Choice:
-    """Runs the pilot and chooses what is not given."""
+    """Runs the pilot and chooses what is not given, for a run of so many steps."""
     begin = time.perf_counter()
     reasons: list[str] = []
     if given.get("rule") is not None and not isinstance(given["rule"], AbstractRule):
@@ -172,7 +180,7 @@ def choose(
     else:
         with jax.enable_x64(precision == "float64"):
             pilot = Pilot(auto, problem, network, precision, seed)
-            method, rule = _method_and_rule(auto, pilot, given.get("rule"), reasons)
+            method, rule = _method_and_rule(auto, pilot, given.get("rule"), steps, reasons)
             choice = (method, rule, given.get("batch") or _batch(auto, pilot, method, rule, reasons))
             evaluations = pilot.evaluations
     optimizer = given.get("optimizer") or _optimizer(reasons)
@@ -223,12 +231,12 @@ def candidates(measures: Sequence[AbstractDomain]) -> list[AbstractRule]:
         rules: list[AbstractRule] = []  # given samples are random themselves
     elif axes == 0 or all(atoms):
         rules = [Even(1)]  # every atom
-    elif axes == 1 and all(type(measure).rotate is not AbstractDomain.rotate for measure in measures):
+    elif axes == 1 and _can_turn(measures):
         rules = [Even(n, Rotation()) for n in (16, 32, 64)]
     elif axes <= 2:
         rules = [Gauss(n) for n in ((8, 16, 32) if axes == 1 else (4, 8, 12))]
     else:
-        rules = [QuasiMonteCarlo(n, Sobol(), Scramble()) for n in (16, 64)]
+        rules = [_net(n, measures) for n in (16, 64)]
     return [rule for rule in rules if _fits(rule, measures)]
 
 
@@ -237,12 +245,22 @@ def unbiased_candidates(measures: Sequence[AbstractDomain]) -> list[AbstractRule
     given = [measure.samples for measure in measures if measure.samples is not None]
     if given:
         return [MonteCarlo(min(given))] if min(given) < 2 else [MonteCarlo(min(given) // 2 * 2), MonteCarlo(1)]
-    turned = all(type(measure).rotate is not AbstractDomain.rotate for measure in measures) and all(len(m.bases) == 1 for m in measures)
-    unit = all(base == Base.UNIT for measure in measures for base in measure.bases)
-    better: list[AbstractRule] = [Even(8, Rotation())] if turned else [QuasiMonteCarlo(8, Sobol(), Scramble())] if unit else []
-    if len({len(measure.bases) for measure in measures}) == 1 and unit and not turned and len(measures[0].bases) == 1:
-        better = [Even(8, Shift())]
+    better: list[AbstractRule] = []
+    if all(base == Base.UNIT for measure in measures for base in measure.bases):
+        if all(len(measure.bases) == 1 for measure in measures):
+            better = [Even(8, Rotation() if _can_turn(measures) else Shift())]
+        else:
+            better = [_net(n, measures) for n in (8, 32)]
     return [rule for rule in [MonteCarlo(1), MonteCarlo(2), MonteCarlo(8), *better] if _fits(rule, measures)]
+
+
+def _can_turn(measures: Sequence[AbstractDomain]) -> bool:
+    return all(type(measure).rotate is not AbstractDomain.rotate for measure in measures)
+
+
+def _net(n: int, measures: Sequence[AbstractDomain]) -> AbstractRule:
+    """Quasi-random nodes; on spheres they are turned as one, which treats all directions alike as scrambling in angles does not."""
+    return QuasiMonteCarlo(n, randomize=Rotation()) if _can_turn(measures) else QuasiMonteCarlo(n, Sobol(), Scramble())
 
 
 def accurate(measure: AbstractDomain) -> AbstractRule:
@@ -252,22 +270,25 @@ def accurate(measure: AbstractDomain) -> AbstractRule:
         return Even(1)
     if axes == 0:
         return MonteCarlo(1)
-    if axes == 1 and type(measure).rotate is not AbstractDomain.rotate:
+    if axes == 1 and _can_turn([measure]):
         return Even(128)
     tried = {1: (64, 32), 2: (24, 16)}.get(axes, ())  # On a half-line the weights of many nodes leave the range of float32.
     return next((Gauss(n) for n in tried if _fits(Gauss(n), [measure])), QuasiMonteCarlo(4096, Sobol(), Scramble()))
 
 
-def _method_and_rule(auto: Auto, pilot: Pilot, given: AbstractRule | None, reasons: list[str]) -> tuple[AbstractMethod, AbstractRule]:
+def _method_and_rule(
+    auto: Auto, pilot: Pilot, given: AbstractRule | None, steps: int, reasons: list[str]
+) -> tuple[AbstractMethod, AbstractRule]:
     """The standard loss where its bias is small enough, else an unbiased method with the nodes that make its gradient least noisy."""
     if isinstance(auto.using, Standard) or auto.using is None:
-        rule = _quiet_rule(auto, pilot, given, reasons)
+        rule = _quiet_rule(auto, pilot, given, steps, reasons)
         if rule is not None:
             return Standard(), rule
     method = auto.using or _unbiased(pilot, given, reasons)
     if given is not None:
         return method, given
-    tried = [rule for rule in unbiased_candidates(pilot.all_measures) if accepts(method, pilot.problem, rule)] or [MonteCarlo(1)]
+    fitting = [rule for rule in unbiased_candidates(pilot.all_measures) if accepts(method, pilot.problem, rule)]
+    tried = [rule for rule in fitting if looks(pilot.problem, method, rule) * FEWEST <= auto.points] or fitting[:1] or [MonteCarlo(1)]
     noises = {rule: pilot.noise(method, rule) for rule in tried}
     best = min(noises, key=lambda rule: noises[rule])
     others = ", ".join(f"{rule!r} {noises[rule] / noises[best]:.2g}" for rule in tried if rule is not best and noises[best] > 0)
@@ -276,7 +297,7 @@ def _method_and_rule(auto: Auto, pilot: Pilot, given: AbstractRule | None, reaso
     return method, best
 
 
-def _quiet_rule(auto: Auto, pilot: Pilot, given: AbstractRule | None, reasons: list[str]) -> AbstractRule | None:
+def _quiet_rule(auto: Auto, pilot: Pilot, given: AbstractRule | None, steps: int, reasons: list[str]) -> AbstractRule | None:
     """A rule with which the standard loss is good enough, or the best there is where that loss is wanted anyway."""
     if given is not None:
         tried = [given]
@@ -287,14 +308,20 @@ def _quiet_rule(auto: Auto, pilot: Pilot, given: AbstractRule | None, reasons: l
         found.append(pilot.error(rule))
         # Noise shifts the solution by its variance; an error that is always the same shifts it by itself, the root of what is measured.
         wanted = auto.bias if rule.is_random else auto.bias**2
-        if found[-1] <= wanted:
-            enough = not rule.is_random or found[-1] <= PLAIN * wanted
-            chosen = rule if enough else tried[min(index + 1, len(tried) - 1)]
-            seen = f"the squared error of {rule!r} is {found[-1]:.1e} of the equation's squared terms, at most {wanted:g} is wanted"
-            more = "" if chosen is rule else "; one size more, since the pilot's network is smoother than the solution"
-            reasons.append(f"{chosen!r}: {seen}{more}")
-            reasons.append("Standard(): so the bias that it leaves is small, and a true gradient has the least noise")
-            return chosen
+        if found[-1] > wanted:
+            continue
+        seen = f"the squared error of {rule!r} is {found[-1]:.1e} of the equation's squared terms, at most {wanted:g} is wanted"
+        only_just = rule.is_random and found[-1] > PLAIN * wanted
+        if only_just and given is None and auto.using is None and index + 1 == len(tried):
+            reasons.append(f"not Standard(): {seen}, but the pilot's network is smoother than the solution, and no larger rule fits")
+            return None
+        sizes_more = only_just + (rule.is_random and steps >= LONG)
+        chosen = tried[min(index + sizes_more, len(tried) - 1)]
+        why = "since the pilot's network is smoother than the solution" if only_just else f"for a run of {steps} steps"
+        more = "" if chosen is rule else f"; a larger one, {why}"
+        reasons.append(f"{chosen!r}: {seen}{more}")
+        reasons.append("Standard(): so the bias that it leaves is small, and a true gradient has the least noise")
+        return chosen
     if auto.using is not None and not tried:
         reasons.append("MonteCarlo(1): given samples are random themselves, and no rule makes them better")
         return MonteCarlo(1)

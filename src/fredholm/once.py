@@ -3,12 +3,22 @@
 from collections.abc import Callable
 from typing import Any
 
+import equinox as eqx
 import jax
 
-# On a CPU LLVM's optimisation is half of the compiler's time.
-HURRIED = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
+
+def in_a_hurry() -> dict[str, Any] | None:
+    """Options of the compiler for what is called a few times and has little to do: on a CPU LLVM's optimisation is half of its time."""
+    if jax.default_backend() != "cpu":
+        return None
+    return {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 
 
 def compiled_once(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`jax.jit` for what is called a few times and has little to do."""
-    return jax.jit(function, compiler_options=HURRIED if jax.default_backend() == "cpu" else None)
+    """`jax.jit`, in a hurry."""
+    return jax.jit(function, compiler_options=in_a_hurry())
+
+
+def filter_compiled_once(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`eqx.filter_jit`, in a hurry: what it takes and returns may have parts that are no arrays."""
+    return eqx.filter_jit(function, compiler_options=in_a_hurry())

@@ -25,7 +25,7 @@ from fredholm.status import Interrupted, ProblemWarning, SolveError, Status
 from fredholm.storage import FORMAT, RunFolder, environment
 from fredholm.training.devices import gather
 from fredholm.training.loop import Training, describe_failures, run
-from fredholm.training.setup import GENERAL_NETWORK, Setup, first_seed, prepare, time_budget
+from fredholm.training.setup import GENERAL_NETWORK, Setup, first_seed, prepare, steps_of, time_budget
 from fredholm.training.stopping import AbstractStop
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def solve(
     if out is not None:
         RunFolder(out).check_free()  # before a pilot is spent on it
     chosen = {"method": method, "rule": rule, "optimizer": optimizer, "batch": batch, "average": average}
-    choice = _choice(problem, network, chosen, seeds, precision, progress)
+    choice = _choice(problem, network, chosen, steps, seeds, precision, progress)
     if choice is not None:
         chosen |= choice.keywords()
         budget = max(0.0, budget - choice.seconds)
@@ -180,7 +180,9 @@ def compare(
     return solutions
 
 
-def _choice(problem: Any, network: Any, given: Mapping[str, Any], seeds: Any, precision: Any, progress: Any) -> Choice | None:
+def _choice(
+    problem: Any, network: Any, given: Mapping[str, Any], steps: int | None, seeds: Any, precision: Any, progress: Any
+) -> Choice | None:
     """What the pilot chooses where the method is `Auto`, or where nobody names one; told before a training that shows progress."""
     method = given["method"]
     if method is None and isinstance(problem, Equation):
@@ -192,7 +194,8 @@ def _choice(problem: Any, network: Any, given: Mapping[str, Any], seeds: Any, pr
         return None
     recipe = as_recipe(network if network is not None else problem.defaults.network or GENERAL_NETWORK)
     announce([f"pilot: {method.pilot} steps choose what was not given"], progress)
-    choice = choose(method, problem, recipe, given, seed=first_seed(seeds), precision=precision)
+    planned = steps_of(problem, steps)
+    choice = choose(method, problem, recipe, given, steps=planned, seed=first_seed(seeds), precision=precision)
     announce([f"chosen: {reason}" for reason in choice.reasons], progress)
     for reason in choice.reasons:
         logger.info("%s", reason)

@@ -1,5 +1,6 @@
 """Before anything is compiled: the equation is tried on a few concrete points, and what is wrong with it is said in its own terms."""
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from fredholm.domains import AbstractDomain
 from fredholm.equation import Equation
 from fredholm.methods.base import draw, residuals, weighted_integrand
 from fredholm.networks import AbstractNetwork, Field
-from fredholm.once import compiled_once
+from fredholm.once import compiled_once, filter_compiled_once
 from fredholm.residual import AbstractResidual
 from fredholm.rules import AbstractRule
 
@@ -44,7 +45,7 @@ def check_equation(equation: Equation, rules: Sequence[AbstractRule], network: A
 
 def fresh_field(equation: Equation, network: AbstractNetwork, seed: int = 0) -> Field:
     """u before any training."""
-    return traced("network", lambda: eqx.filter_jit(lambda key: _fresh(equation, network, key))(jax.random.key(seed)))
+    return traced("network", lambda: filter_compiled_once(lambda key: _fresh(equation, network, key))(jax.random.key(seed)))
 
 
 def _fresh(equation: Equation, network: AbstractNetwork, key: Key[Array, ""]) -> Field:
@@ -59,7 +60,13 @@ def sample_points(residual: AbstractResidual, n: int, seed: int = 0) -> Any:
 
 def _points_of(laws: Sequence[AbstractDomain], n: int, seed: int) -> list[Any]:
     """n points of each law."""
-    return compiled_once(lambda key: [jax.vmap(law.sample)(jax.random.split(key, n)) for law in laws])(jax.random.key(seed))
+    return _sampler()(list(laws), n, jax.random.key(seed))
+
+
+@functools.cache
+def _sampler() -> Callable[..., Any]:
+    """One program for all laws of one form: before a training its points are asked for ten times."""
+    return filter_compiled_once(lambda laws, n, key: [jax.vmap(law.sample)(jax.random.split(key, n)) for law in laws])
 
 
 def pick(stacked: Any, index: int) -> Any:

@@ -16,6 +16,7 @@ from fredholm.keys import Keys
 from fredholm.methods import AbstractMethod
 from fredholm.methods.base import growing_share, moved
 from fredholm.networks import AbstractNetwork, Field
+from fredholm.once import filter_compiled_once
 from fredholm.rules import AbstractRule
 from fredholm.training.devices import over_seeds
 
@@ -150,7 +151,7 @@ def begin(program: Program, network: AbstractNetwork, problem: Equation, known: 
         sums = {name: jnp.zeros(part.shape, part.dtype) for name, part in known.parts}
         return keys, equation if problem.is_drawn else None, state, sums
 
-    stacked, drawn, states, sums = eqx.filter_jit(eqx.filter_vmap(one_seed))(keys)
+    stacked, drawn, states, sums = filter_compiled_once(eqx.filter_vmap(one_seed))(keys)
     return Beginning(stacked, problem if drawn is None else drawn, states, sums)
 
 

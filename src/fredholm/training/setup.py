@@ -84,7 +84,7 @@ def with_defaults(
     defaults = problem.defaults
     chosen_method: AbstractMethod = _kind("method", method or defaults.method or GENERAL_METHOD, AbstractMethod, "fr.DelayedTarget()")
     chosen_rule: AbstractRule = _kind("rule", rule or defaults.rule or GENERAL_RULE, AbstractRule, "fr.MonteCarlo(8)")
-    steps = positive_integer("steps", defaults.steps or GENERAL_STEPS) if steps is None else positive_integer("steps", steps)
+    steps = steps_of(problem, steps)
     batch = positive_integer("batch", defaults.batch or GENERAL_BATCH) if batch is None else positive_integer("batch", batch)
     if precision not in ("float32", "float64"):
         raise ValueError(f"precision: got {precision!r}; expected 'float32' or 'float64'.")
@@ -157,6 +157,11 @@ def _seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
     if not chosen or len(set(chosen)) != len(chosen):
         raise ValueError(f"seeds: got {seeds!r}; expected a number of seeds, or different whole numbers.")
     return chosen
+
+
+def steps_of(problem: Equation, steps: int | None) -> int:
+    """The number of steps that was given, or that of the problem or of the general recipe."""
+    return positive_integer("steps", problem.defaults.steps or GENERAL_STEPS if steps is None else steps)
 
 
 def first_seed(seeds: int | Sequence[int]) -> int:
