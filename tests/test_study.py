@@ -3,6 +3,10 @@
 import json
 import os
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import jax.numpy as jnp
@@ -336,6 +340,40 @@ def test_status_says_how_far_a_study_is(folder, capsys, tmp_path):
     assert "2 finished, 1 failed" in out
     assert "at least 2 points" in out
     assert main(["status", str(tmp_path)]) == 2
+
+
+POOL = """
+import os, time
+from fredholm.study.local import _processes
+if __name__ == "__main__":
+    with _processes(1, 1) as executor:
+        print(executor.submit(os.getpid).result(), flush=True)
+        executor.submit(time.sleep, 600).result()
+"""
+
+
+def test_the_processes_of_a_study_end_with_the_one_that_started_them(tmp_path):
+    """However it went: nobody would fetch their runs, and they would take the cores of whoever goes on."""
+    (tmp_path / "pool.py").write_text(POOL)
+    with subprocess.Popen([sys.executable, str(tmp_path / "pool.py")], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        worker = int(parent.stdout.readline())
+        os.kill(worker, 0)  # it is there
+        parent.kill()
+    for _ in range(100):
+        if not is_running(worker):
+            return
+        time.sleep(0.1)
+    os.kill(worker, signal.SIGKILL)
+    pytest.fail("the worker goes on")
+
+
+def is_running(process: int) -> bool:
+    """Not gone, and not a zombie that waits for a parent which is gone itself."""
+    try:
+        return "Z" not in Path(f"/proc/{process}/stat").read_text().split(")")[1].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 def test_a_study_is_held_by_one_process_at_a_time(folder):

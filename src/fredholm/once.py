@@ -21,4 +21,5 @@ def compiled_once(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def filter_compiled_once(function: Callable[..., Any]) -> Callable[..., Any]:
     """`eqx.filter_jit`, in a hurry: what it takes and returns may have parts that are no arrays."""
-    return eqx.filter_jit(function, compiler_options=in_a_hurry())
+    jit: Any = eqx.filter_jit  # its types do not have the options of jax.jit, which it passes on
+    return jit(function, compiler_options=in_a_hurry())

@@ -3,6 +3,7 @@
 import contextlib
 import multiprocessing
 import os
+import threading
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -73,9 +74,19 @@ def _processes(workers: int, cores: int) -> Iterator[ProcessPoolExecutor]:
 
 def _begin(cores: int, cache: str | None) -> None:
     """Before JAX starts in a new process: its devices, and the cache of compiled programs of the process that started it."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     use_all_cores(cores)
     if cache is not None:
         keep_programs(cache)
+
+
+def _end_with_parent() -> None:
+    """Ends this process when the one that started it is gone, however it went: nobody would fetch its runs, and it would take a core from
+    whoever goes on with the study. Its checkpoints are there."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _perform(run: Run, pool: Path, checkpoint_every: int | None) -> str:
