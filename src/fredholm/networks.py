@@ -13,6 +13,7 @@ from jaxtyping import Array, Float, Key
 
 from fredholm.checks import nearest, positive_integer
 from fredholm.linear import rows_times
+from fredholm.memory import Memory
 
 
 @jax.custom_jvp
@@ -162,10 +163,19 @@ class Field(eqx.Module):
     unknowns: dict[str, Float[Array, ""]]  # learned scalars by name
     inputs: int = eqx.field(static=True)
     outputs: int = eqx.field(static=True)
+    memory: Memory | None = eqx.field(static=True, default=None)  # of what it was asked, while one residual is computed at one x
+
+    def remembering(self) -> "Field":
+        """The same with a memory, for one residual at one x."""
+        return Field(self.network, self.unknowns, self.inputs, self.outputs, Memory())
 
     def __call__(self, x: Any, *others: Any) -> Float[Array, "..."]:
         if others:
             raise ValueError(f"u: got {1 + len(others)} arguments; expected one point: write u(jnp.stack([a, b])), or u(x) for all of x.")
+        return self.compute(x) if self.memory is None else self.memory.value(self.compute, x)
+
+    def compute(self, x: Any) -> Float[Array, "..."]:
+        """u(x), whatever is remembered."""
         x = jnp.asarray(x)
         if x.shape != (self.inputs,):
             raise ValueError(

@@ -12,8 +12,7 @@ Function = Callable[[Float[Array, "d"]], Any]
 
 def directional(u: Function, x: Float[Array, "d"], n: Float[Array, "d"]) -> Float[Array, "..."]:
     r"""$n \cdot \nabla u(x)$, in one forward pass whatever d is."""
-    x = jnp.asarray(x)
-    return jax.jvp(u, (x,), (jnp.asarray(n, x.dtype),))[1]
+    return _slope(u, x, jnp.asarray(n, jnp.asarray(x).dtype))
 
 
 def derivative(u: Function, x: Float[Array, "d"], axis: int | tuple[int, ...] = 0, order: int = 1) -> Float[Array, "..."]:
@@ -22,16 +21,25 @@ def derivative(u: Function, x: Float[Array, "d"], axis: int | tuple[int, ...] = 
     `derivative(u, x)` is u'(x) for a function of one number; `derivative(u, x, axis=1)` is the derivative along the second
     coordinate; `derivative(u, x, axis=(0, 1))` is mixed; `order` repeats the whole.
     """
-    x = jnp.asarray(x)
+    point = jnp.asarray(x)
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
     if order < 1:
         raise ValueError(f"derivative order: got {order}; expected at least 1.")
-    if any(not -x.shape[0] <= a < x.shape[0] for a in axes):
-        raise ValueError(f"derivative axis: got {axis} for a point of {x.shape[0]} coordinates; expected 0 to {x.shape[0] - 1}.")
+    if any(not -point.shape[0] <= a < point.shape[0] for a in axes):
+        raise ValueError(f"derivative axis: got {axis} for a point of {point.shape[0]} coordinates; expected 0 to {point.shape[0] - 1}.")
     function = u
-    for a in axes * order:
-        function = _along(function, jnp.zeros_like(x).at[a].set(1.0))
-    return function(x)
+    *inner, last = (jnp.zeros_like(point).at[a].set(1.0) for a in axes * order)
+    for direction in inner:
+        function = _along(function, direction)
+    return _slope(function, x, last)
+
+
+def _slope(u: Function, x: Float[Array, "d"], direction: Float[Array, "d"]) -> Float[Array, "..."]:
+    """The derivative along a direction, with what a network remembers of this point."""
+    network: Any = u
+    if getattr(u, "memory", None) is not None:
+        return network.memory.slope(network.compute, x, direction)
+    return jax.jvp(u, (jnp.asarray(x),), (direction,))[1]
 
 
 def _along(u: Function, direction: Float[Array, "d"]) -> Function:

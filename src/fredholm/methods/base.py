@@ -69,7 +69,7 @@ class AbstractMethod(eqx.Module):
         points = jax.vmap(equation.domain.sample)(jax.random.split(key_points, batch))
         keys = jax.random.split(key_nodes, batch)
         (_, own), *others = residuals(equation, rules)
-        parts = jax.vmap(lambda x, k: self.residual_loss(u, state, equation, own, x, k))(points, keys)
+        parts = jax.vmap(lambda x, k: self.residual_loss(u.remembering(), state, equation, own, x, k))(points, keys)
         info = {name: jnp.mean(values) for name, values in parts.items()}
         for index, (condition, own) in enumerate(others):
             loss = self._mean_condition_loss(u, state, condition, own, batch, jax.random.fold_in(key_conditions, index))
@@ -81,7 +81,7 @@ class AbstractMethod(eqx.Module):
     ) -> Float[Array, ""]:
         points = condition.points(batch, rules, key)
         keys = jax.random.split(jax.random.fold_in(key, 0), len(jax.tree.leaves(points)[0]))
-        return jnp.mean(jax.vmap(lambda x, k: self.condition_loss(u, state, condition, rules, x, k))(points, keys))
+        return jnp.mean(jax.vmap(lambda x, k: self.condition_loss(u.remembering(), state, condition, rules, x, k))(points, keys))
 
 
 def residuals(equation: Equation, rules: Sequence[AbstractRule]) -> Iterator[tuple[Any, Sequence[AbstractRule]]]:

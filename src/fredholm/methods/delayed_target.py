@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Int, Key
 
 from fredholm.checks import nearest, positive_integer, real
 from fredholm.conditions import AbstractCondition
-from fredholm.domains import AbstractDomain
+from fredholm.domains import AbstractDomain, Nodes
 from fredholm.equation import Equation
 from fredholm.methods.base import (
     AbstractMethod,
@@ -198,7 +198,11 @@ class DelayedTarget(AbstractMethod):
             nodes, other_nodes = draw_pairs(residual, rules, rules, x, key)
         else:
             nodes, other_nodes = draw(residual, rules, x, key), []
-        main_part = estimate(residual, u, x, other_nodes) if self.has_main(residual) else jnp.zeros((1,))
+        penalty = None
+        if residual.is_weak and self.regularization != 0 and self.on == "output":
+            main_part, penalty = self._main_part_and_penalty(u, target, residual, x, other_nodes)
+        else:
+            main_part = estimate(residual, u, x, other_nodes) if self.has_main(residual) else jnp.zeros((1,))
         target_part = estimate(residual, _with_unknowns(target, jax.lax.stop_gradient(u.unknowns)), x, nodes)
         if residual.is_weak and self.split is None:
             info = {"residual": self._one_sided(left + residual.sign * main_part, left + residual.sign * target_part)}
@@ -206,8 +210,26 @@ class DelayedTarget(AbstractMethod):
             info = {"residual": self._square(u, target, residual, x, other_nodes, left, main_part, target_part)}
         if self.regularization != 0:
             weight = jax.lax.stop_gradient(self.weight(state))
-            info["regularization"] = weight * self._penalty(u, target, residual, x, other_nodes, left, main_part)
+            if penalty is None:
+                penalty = self._penalty(u, target, residual, x, other_nodes, left, main_part)
+            info["regularization"] = weight * penalty
         return info
+
+    def _main_part_and_penalty(
+        self, u: Field, target: Field, residual: AbstractResidual, x: Any, nodes: Sequence[Nodes]
+    ) -> tuple[Float[Array, "e"], Float[Array, ""]]:
+        """The network's own integrals in the weak form, and its distance to the target at their nodes: both from one look at each node."""
+        parts, distances = [], []
+        for integral, drawn in zip(residual.integrals, nodes, strict=True):
+
+            def at_node(t: Any, w: Float[Array, ""], integral: Any = integral) -> tuple[Float[Array, "e"], Float[Array, ""]]:
+                seen, point = u.remembering(), integral.network_input(x, t)
+                return w * integral.integrand(seen, x, t), jnp.mean((seen(point) - target(point)) ** 2)
+
+            values, squares = jax.vmap(at_node)(drawn.points, drawn.weights)
+            parts.append(jnp.sum(values, axis=0))
+            distances.append(jnp.mean(squares))
+        return sum(parts, jnp.zeros((1,))), sum(distances, jnp.zeros(())) / len(distances)
 
     def _one_sided(self, main: Float[Array, "e"], delayed: Float[Array, "e"]) -> Float[Array, ""]:
         """The product of the network's residual and the target's, with the gradient 2 · (the target's) · ∂(the network's)."""
