@@ -30,11 +30,13 @@ BATCH = 32  # of the pilot's training
 PLACES = 64  # points x at which rules are compared
 GRADIENTS = 512  # points x whose gradients are compared: a kernel that is 0 nearly everywhere is noisy at few of them
 DRAWS = 4  # of a random rule at each x
-FEWEST = 8  # points x that a step should have at least
+FEWEST = 6  # points x that a step should have at least
+ENOUGH = 8  # and where the standard loss may have more nodes than it needs in order to be quiet
 LARGEST = 1024  # and at most
 MUON = Muon()
 ALL_PAIRS = DoubleSampling("all")  # unbiased as halves are, with less noise from the same nodes
 PLAIN = 1e-3  # random nodes with an error above this share of what is wanted get one size more: the solution is rougher than the pilot
+CLOSE = 1.5  # noise of the gradient that is worth more points x: their own noise falls with the residual, but is not gone
 LONG = 5000  # steps from which random nodes get one size more too: the longer a training, the rougher and more exact its network becomes
 FOREVER = 10**9  # the pilot's training has no last step of its own
 
@@ -250,7 +252,7 @@ def unbiased_candidates(measures: Sequence[AbstractDomain]) -> list[AbstractRule
         if all(len(measure.bases) == 1 for measure in measures):
             better = [Even(8, Rotation() if _can_turn(measures) else Shift())]
         else:
-            better = [_net(n, measures) for n in (8, 32)]
+            better = [_net(n, measures) for n in (8, 32, 64)]
     return [rule for rule in [MonteCarlo(1), MonteCarlo(2), MonteCarlo(8), *better] if _fits(rule, measures)]
 
 
@@ -290,10 +292,11 @@ def _method_and_rule(
     fitting = [rule for rule in unbiased_candidates(pilot.all_measures) if accepts(method, pilot.problem, rule)]
     tried = [rule for rule in fitting if looks(pilot.problem, method, rule) * FEWEST <= auto.points] or fitting[:1] or [MonteCarlo(1)]
     noises = {rule: pilot.noise(method, rule) for rule in tried}
-    best = min(noises, key=lambda rule: noises[rule])
-    others = ", ".join(f"{rule!r} {noises[rule] / noises[best]:.2g}" for rule in tried if rule is not best and noises[best] > 0)
-    against = f"; at the same cost others have more (times: {others})" if others else ""
-    reasons.append(f"{best!r}: the least noise in the gradient for its cost{against}")
+    least = min(noises.values())
+    best = next(rule for rule in tried if noises[rule] <= CLOSE * least)
+    told = ", ".join(f"{rule!r} {noises[rule] / least:.2g}" for rule in tried if least > 0)
+    why = f"the fewest nodes whose noise in the gradient is within {CLOSE:g} of the least at an equal cost"
+    reasons.append(f"{best!r}: {why}" + (f" (in units of it: {told})" if told and len(tried) > 1 else ""))
     return method, best
 
 
@@ -302,7 +305,7 @@ def _quiet_rule(auto: Auto, pilot: Pilot, given: AbstractRule | None, steps: int
     if given is not None:
         tried = [given]
     else:
-        tried = [rule for rule in candidates(pilot.all_measures) if looks(pilot.problem, Standard(), rule) * FEWEST <= auto.points]
+        tried = [rule for rule in candidates(pilot.all_measures) if looks(pilot.problem, Standard(), rule) * ENOUGH <= auto.points]
     found: list[float] = []
     for index, rule in enumerate(tried):
         found.append(pilot.error(rule))
