@@ -200,8 +200,9 @@ def test_at_half_of_a_long_training_the_network_itself_is_looked_at(caplog, monk
     with caplog.at_level(logging.WARNING, logger="fredholm"):
         fr.solve(PROBLEMS["second kind"], **{**USUAL, **FAILURES["dead units"][1], "steps": 400, "record_every": 20})
     lines = [record.getMessage() for record in caplog.records]
-    assert [line.partition(": ")[0] for line in lines] == ["step 200, dead units"]
-    assert "\n" not in lines[0]
+    # A rate of 1 also makes the network outrun its target, which the history shows by itself.
+    assert sorted(line.partition(": ")[0] for line in lines) == ["step 200, dead units", "step 200, drift"]
+    assert not any("\n" in line for line in lines)
 
 
 def test_a_run_that_is_well_is_said_to_be_well_also_by_the_command(tmp_path, capsys):

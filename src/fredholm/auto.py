@@ -30,8 +30,7 @@ BATCH = 32  # of the pilot's training
 PLACES = 64  # points x at which rules are compared
 GRADIENTS = 512  # points x whose gradients are compared: a kernel that is 0 nearly everywhere is noisy at few of them
 DRAWS = 4  # of a random rule at each x
-FEWEST = 6  # points x that a step should have at least
-ENOUGH = 8  # and where the standard loss may have more nodes than it needs in order to be quiet
+FEWEST = 8  # points x that a step should have at least
 LARGEST = 1024  # and at most
 MUON = Muon()
 ALL_PAIRS = DoubleSampling("all")  # unbiased as halves are, with less noise from the same nodes
@@ -238,7 +237,7 @@ def candidates(measures: Sequence[AbstractDomain]) -> list[AbstractRule]:
     elif axes <= 2:
         rules = [Gauss(n) for n in ((8, 16, 32) if axes == 1 else (4, 8, 12))]
     else:
-        rules = [_net(n, measures) for n in (16, 64)]
+        rules = [_net(n) for n in (16, 64)]
     return [rule for rule in rules if _fits(rule, measures)]
 
 
@@ -252,7 +251,7 @@ def unbiased_candidates(measures: Sequence[AbstractDomain]) -> list[AbstractRule
         if all(len(measure.bases) == 1 for measure in measures):
             better = [Even(8, Rotation() if _can_turn(measures) else Shift())]
         else:
-            better = [_net(n, measures) for n in (8, 32, 64)]
+            better = [_net(n) for n in (8, 32, 64)]
     return [rule for rule in [MonteCarlo(1), MonteCarlo(2), MonteCarlo(8), *better] if _fits(rule, measures)]
 
 
@@ -260,9 +259,9 @@ def _can_turn(measures: Sequence[AbstractDomain]) -> bool:
     return all(type(measure).rotate is not AbstractDomain.rotate for measure in measures)
 
 
-def _net(n: int, measures: Sequence[AbstractDomain]) -> AbstractRule:
-    """Quasi-random nodes; on spheres they are turned as one, which treats all directions alike as scrambling in angles does not."""
-    return QuasiMonteCarlo(n, randomize=Rotation()) if _can_turn(measures) else QuasiMonteCarlo(n, Sobol(), Scramble())
+def _net(n: int) -> AbstractRule:
+    """Quasi-random nodes whose draws are independent and unbiased."""
+    return QuasiMonteCarlo(n, Sobol(), Scramble())
 
 
 def accurate(measure: AbstractDomain) -> AbstractRule:
@@ -305,7 +304,7 @@ def _quiet_rule(auto: Auto, pilot: Pilot, given: AbstractRule | None, steps: int
     if given is not None:
         tried = [given]
     else:
-        tried = [rule for rule in candidates(pilot.all_measures) if looks(pilot.problem, Standard(), rule) * ENOUGH <= auto.points]
+        tried = [rule for rule in candidates(pilot.all_measures) if looks(pilot.problem, Standard(), rule) * FEWEST <= auto.points]
     found: list[float] = []
     for index, rule in enumerate(tried):
         found.append(pilot.error(rule))

@@ -29,6 +29,7 @@ from fredholm.residual import AbstractResidual, place
 from fredholm.rules import AbstractRule, MonteCarlo
 
 TARGET_TAU = 0.999  # with tau=None the target is a mean over at most the last 1000 steps
+FASTEST = 0.05  # and over at least about 20: a target that follows at once holds nothing back, and the first steps of Maxwell's run away
 OBSERVED = 32  # points x at which the drift is measured in each step, whatever the batch is
 OBSERVED_TAU = 0.999  # what was measured more than 1000 steps ago is forgotten
 
@@ -70,7 +71,7 @@ class DelayedTarget(AbstractMethod):
     as in double sampling. Learned scalars inside an integral have no delayed copy; their gradient comes from nodes of its own.
     """
 
-    tau: float | None = None  # τ, how much of the target stays at each step; None: a mean over the last fiftieth of the steps so far
+    tau: float | None = None  # τ, how much of the target stays at each step; None: a mean over the last fiftieth of the steps, 20 to 1000
     regularization: float | None = None  # λ, the weight of the pull of the network to its target; None: measured along the drift
     split: float | None = None  # M, the published weight of the target part; None: the limit of large M
     main: int | AbstractRule | None = None  # N', the nodes of the main part: a number, a rule, or None for as many as the target has
@@ -304,7 +305,7 @@ class DelayedTarget(AbstractMethod):
         if self.every is not None:
             share = jnp.where((step + 1) % self.every == 0, 1.0, 0.0)
         else:
-            share = growing_share(step, TARGET_TAU) if self.tau is None else 1 - self.tau
+            share = jnp.minimum(FASTEST, growing_share(step, TARGET_TAU)) if self.tau is None else 1 - self.tau
         target = moved(old, u, share)
         return Observed(target, state.change, state.penalty) if isinstance(state, Observed) else target
 
