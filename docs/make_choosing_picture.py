@@ -16,8 +16,8 @@ QUESTIONS = {
     "smooth": (
         2.0,
         3.8,
-        f"Is the squared error of affordable nodes at most\n{Auto().bias:g} of the equation's squared terms (random ones:\n"
-        f"with a size to spare; fixed ones: {Auto().bias**2:g})?",
+        f"Is the squared error of affordable nodes at most\n{Auto().bias:g} of the equation's squared terms\n"
+        f"(random nodes: with a size to spare;\nnodes that never move: {Auto().bias ** 2:g})?",
     ),
     "f": (2.0, 2.3, "Does f hold u at x?\n(not a weak form)"),
     "noise": (2.0, 0.8, "Is the estimates' variance\nbelow the squared terms?"),

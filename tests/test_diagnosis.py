@@ -200,7 +200,7 @@ def test_at_half_of_a_long_training_the_network_itself_is_looked_at(caplog, monk
     with caplog.at_level(logging.WARNING, logger="fredholm"):
         fr.solve(PROBLEMS["second kind"], **{**USUAL, **FAILURES["dead units"][1], "steps": 400, "record_every": 20})
     lines = [record.getMessage() for record in caplog.records]
-    # A rate of 1 also makes the network outrun its target, which the history shows by itself.
+    # A rate of 3 also makes the network outrun its target, which the history shows by itself.
     assert sorted(line.partition(": ")[0] for line in lines) == ["step 200, dead units", "step 200, drift"]
     assert not any("\n" in line for line in lines)
 
