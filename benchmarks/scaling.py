@@ -106,22 +106,25 @@ def results(rows: dict[str, Any]) -> str:
 def picture(rows: dict[str, Any]) -> None:
     """Time and memory over each swept quantity."""
     with house_style():
-        figure = new_figure(12, 4.6)
+        figure = new_figure(max(3.6, 2.0 * len(rows)), 4.6)
         grid = figure.subplots(2, len(rows), squeeze=False)
         for column, (sweep, row) in enumerate(rows.items()):
             spreads = [Spread.of(rounds) for rounds in row["seconds"]]
             top, bottom = grid[0][column], grid[1][column]
             top.plot(row["values"], [1000 * s.median for s in spreads], "o-", color=PALETTE[1], markersize=3)
             top.fill_between(row["values"], [1000 * s.low for s in spreads], [1000 * s.high for s in spreads], alpha=0.2, color=PALETTE[1])
-            for axes in (top, bottom):
-                axes.set_yscale("log")
-                ticks(axes, row["values"])
             top.set_title(sweep)
             bottom.set_xlabel(sweep)
             if row["bytes"]:
                 bottom.plot(row["values"], [b / 2**20 for b in row["bytes"]], "o-", color=PALETTE[2], markersize=3)
             else:
                 bottom.set_visible(False)
+            for axes, shown in ((top, [s.median for s in spreads]), (bottom, row["bytes"] or [1])):
+                ticks(axes, row["values"])
+                if max(shown) > 10 * min(shown):
+                    axes.set_yscale("log")
+                else:
+                    axes.set_ylim(0.0, 1.08 * axes.get_ylim()[1])  # a logarithmic axis of less than a decade has no numbers on it
         grid[0][0].set_ylabel("ms a step, all seeds")
         grid[1][0].set_ylabel("MiB")
         finish(figure, FIGURES / "benchmark-scaling.png")
