@@ -71,7 +71,8 @@ def runs_of(name: str, steps: int, seeds: list[int], only: list[str]) -> tuple[l
                 runs.append(make_run(f"{label}, {rule!r}, {by}", problem, method, **settings, **common))
     named = [run for run in runs if run.name in only]
     if len(named) < len(only):
-        raise nearest("run", next(one for one in only if one not in {run.name for run in named}), [run.name for run in runs])
+        unknown = next(one for one in only if one not in {run.name for run in named})
+        raise SystemExit(str(nearest("run", unknown, [run.name for run in runs])))
     runs = named or runs
     choice = choose(fr.Auto(points=POINTS), problem, network, {}, steps=steps)
     runs.append(make_run(AUTO, problem, labels={"method": AUTO}, **choice.keywords(), **common))
