@@ -149,6 +149,8 @@ def test_the_fewest_nodes_of_nearly_the_least_noise_and_no_more_than_leave_point
         pilot.noise = lambda method, rule, noises=noises: noises.get(rule.n, 9.0)
         method, rule = _method_and_rule(fr.Auto(points=points), pilot, None, 100, reasons := [])
         assert (method, rule) == (fr.DoubleSampling("all"), fr.QuasiMonteCarlo(wanted, fr.Sobol(), fr.Scramble())), reasons
+    pilot.noise = lambda method, rule: float("nan")
+    assert _method_and_rule(fr.Auto(points=800), pilot, None, 100, [])[1] == fr.MonteCarlo(2), "a pilot that ran away ends nothing"
 
 
 def test_the_noise_that_counts_is_what_the_nodes_make():
