@@ -292,9 +292,8 @@ def _method_and_rule(
     tried = [rule for rule in fitting if looks(pilot.problem, method, rule) * FEWEST <= auto.points] or fitting[:1] or [MonteCarlo(1)]
     noises = {rule: pilot.noise(method, rule) for rule in tried}
     least = min((noise for noise in noises.values() if np.isfinite(noise)), default=0.0)
-    best = next(
-        (rule for rule in tried if noises[rule] <= CLOSE * least), tried[0]
-    )  # the first where a pilot that ran away measures nothing
+    # The first where nothing was measured: a pilot that ran away has no finite gradient.
+    best = next((rule for rule in tried if noises[rule] <= CLOSE * least), tried[0])
     told = ", ".join(f"{rule!r} {noises[rule] / least:.2g}" for rule in tried if least > 0)
     why = f"the fewest nodes whose noise in the gradient is within {CLOSE:g} of the least at an equal cost"
     reasons.append(f"{best!r}: {why}" + (f" (in units of it: {told})" if told and len(tried) > 1 else ""))
