@@ -126,7 +126,7 @@ class Pilot:
         The rest of the gradient's variance, from x to x, falls with the residual as the network learns. This part stays.
         """
         (_, rules), *_ = residuals(self.problem, self.problem.rules(rule))
-        state = method.observe(self.u, method.init(self.u), self.problem, jnp.asarray(0), jax.random.key(0))
+        state = method.observe(self.u, method.init(self.u), self.problem, BATCH, jnp.asarray(0), jax.random.key(0))
 
         def loss(u: Field, x: Any, key: Key[Array, ""]) -> Float[Array, ""]:
             return sum(method.residual_loss(u, state, self.problem, rules, x, key).values(), jnp.zeros(()))

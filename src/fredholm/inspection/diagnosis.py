@@ -248,7 +248,7 @@ def _why_unsolved(subject: Subject, share: float) -> Symptom:
 def noise_to_signal(subject: Subject) -> float:
     """The variance of the run's own gradient over the square of its mean, summed over the parameters."""
     equation, run, method, u = subject.equation, subject.run, subject.run.method, subject.u
-    state = method.observe(u, method.init(subject.target), equation, jnp.asarray(0), jax.random.key(13))
+    state = method.observe(u, method.init(subject.target), equation, run.batch, jnp.asarray(0), jax.random.key(13))
 
     def gradient(key: Key[Array, ""]) -> Float[Array, "p"]:
         slopes = eqx.filter_grad(lambda u: method.loss(u, state, equation, run.rules, run.batch, key)[0])(u)

@@ -33,8 +33,8 @@ class AbstractMethod(eqx.Module):
         """The state before the first step."""
         return None
 
-    def observe(self, u: Field, state: Any, equation: Equation, step: Int[Array, ""], key: Key[Array, ""]) -> Any:
-        """The state with what the method measures for itself before a step, on points of its own."""
+    def observe(self, u: Field, state: Any, equation: Equation, batch: int, step: Int[Array, ""], key: Key[Array, ""]) -> Any:
+        """The state with what the method measures for itself before a step with so many x, on points of its own."""
         return state
 
     def recorded(self, state: Any) -> Info:

@@ -1,5 +1,6 @@
 """Delayed targets: a Polyak-averaged copy of the network inside the integral."""
 
+import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -31,6 +32,7 @@ from fredholm.rules import AbstractRule, MonteCarlo
 TARGET_TAU = 0.999  # with tau=None the target is a mean over at most the last 1000 steps
 FASTEST = 0.05  # and over at least about 20: a target that follows at once holds nothing back, and the first steps of Maxwell's run away
 OBSERVED = 32  # points x at which the drift is measured in each step, whatever the batch is
+SMALL_BATCH = 9.0  # in the weak form λ is 10 times the quotient with one x a step, 3 times with 20, and nearly the quotient with 400
 OBSERVED_TAU = 0.999  # what was measured more than 1000 steps ago is forgotten
 
 
@@ -62,9 +64,10 @@ class DelayedTarget(AbstractMethod):
     and squares r, so it keeps 1/(M N') of the excess variance of the standard loss; without a split nothing of it is left.
 
     λ is an inverse step in function space: the larger the integrals' change along the drift $u - \bar u$, the smaller the step must be.
-    `regularization=None` measures it, a Rayleigh quotient of running means at random nodes: in the weak form, and where f is given,
+    `regularization=None` measures it, a Rayleigh quotient of running means at random nodes: in the weak form with B points x a step, whose
+    gradient is the noisier the fewer they are, and where f is given,
 
-    $$\lambda = \frac{\mathbb{E}\,(\omega g[u] - \omega g[\bar u])^2}{\mathbb{E}\,(u - \bar u)^2}, \qquad
+    $$\lambda = \Big(1 + \frac9{\sqrt B}\Big)\frac{\mathbb{E}\,(\omega g[u] - \omega g[\bar u])^2}{\mathbb{E}\,(u - \bar u)^2}, \qquad
       \lambda = \frac{\mathbb{E}_x\,\big(\mathbb{E}_t\,(\omega g[u] - \omega g[\bar u])\big)^2}{\mathbb{E}\,(u - \bar u)^2}.$$
 
     A condition on an integral has no f to hold on to and no second derivative to save: it is the product of two independent residuals,
@@ -142,12 +145,15 @@ class DelayedTarget(AbstractMethod):
     def recorded(self, state: Field | Observed) -> Info:
         return {"regularization_weight": self.weight(state)} if isinstance(state, Observed) else {}
 
-    def observe(self, u: Field, state: Field | Observed, equation: Equation, step: Int[Array, ""], key: Key[Array, ""]) -> Field | Observed:
+    def observe(
+        self, u: Field, state: Field | Observed, equation: Equation, batch: int, step: Int[Array, ""], key: Key[Array, ""]
+    ) -> Field | Observed:
         if not isinstance(state, Observed):
             return state
         change, penalty = self.drift(u, state.target, equation, key, OBSERVED)
-        if self.split is not None and equation.is_weak:
-            change = change / self.split  # The split's gradient is 1/M of the other, and so is its λ.
+        if equation.is_weak:
+            # The fewer x a step has, the less it knows of where to go; and the split's gradient is 1/M of the other, and so is its λ.
+            change = change * (1 + SMALL_BATCH / math.sqrt(batch)) * (self.share(equation) or 1.0)
         # One node where the integrand is infinite would stay in the running mean for good.
         share = jnp.where(jnp.isfinite(change) & jnp.isfinite(penalty), growing_share(step, OBSERVED_TAU), 0.0)
         pairs = ((state.change, change), (state.penalty, penalty))
@@ -170,8 +176,7 @@ class DelayedTarget(AbstractMethod):
             key_point, key_nodes, key_others = jax.random.split(key, 3)
             x = equation.domain.sample(key_point)
             nodes, others = (draw(equation, [MonteCarlo(1)] * len(equation.integrals), x, k) for k in (key_nodes, key_others))
-            main_part = estimate(equation, u, x, nodes) if self.has_main(equation) else jnp.zeros((1,))
-            penalty = self._penalty(u, target, equation, x, nodes, equation.left(u, x), main_part)
+            _, penalty = self._main_part_and_penalty(u, target, equation, x, nodes, equation.left(u, x))
             if not equation.is_weak:
                 one, other = (estimate(equation, u, x, n) - estimate(equation, target, x, n) for n in (nodes, others))
                 return jnp.sum(one * other), penalty
@@ -199,27 +204,38 @@ class DelayedTarget(AbstractMethod):
             nodes, other_nodes = draw_pairs(residual, rules, rules, x, key)
         else:
             nodes, other_nodes = draw(residual, rules, x, key), []
-        penalty = None
-        if residual.is_weak and self.regularization != 0 and self.on == "output":
-            main_part, penalty = self._main_part_and_penalty(u, target, residual, x, other_nodes)
-        else:
-            main_part = estimate(residual, u, x, other_nodes) if self.has_main(residual) else jnp.zeros((1,))
+        main_part, penalty = self._main_part_and_penalty(u, target, residual, x, other_nodes, left)
         target_part = estimate(residual, _with_unknowns(target, jax.lax.stop_gradient(u.unknowns)), x, nodes)
         if residual.is_weak and self.split is None:
             info = {"residual": self._one_sided(left + residual.sign * main_part, left + residual.sign * target_part)}
         else:
             info = {"residual": self._square(u, target, residual, x, other_nodes, left, main_part, target_part)}
         if self.regularization != 0:
-            weight = jax.lax.stop_gradient(self.weight(state))
-            if penalty is None:
-                penalty = self._penalty(u, target, residual, x, other_nodes, left, main_part)
-            info["regularization"] = weight * penalty
+            info["regularization"] = jax.lax.stop_gradient(self.weight(state)) * penalty
         return info
 
     def _main_part_and_penalty(
+        self, u: Field, target: Field, residual: AbstractResidual, x: Any, nodes: Sequence[Nodes], left: Float[Array, "e"]
+    ) -> tuple[Float[Array, "_"], Float[Array, ""]]:
+        """The network's own integrals, one 0 for all equations where it has none, and what the regulariser penalises: (u − target)² at x
+        where f is given and at the main nodes in the weak form, or that of f with its main part."""
+        if residual.is_weak and self.on == "output":
+            return self._at_main_nodes(u, target, residual, x, nodes)
+        main_part = estimate(residual, u, x, nodes) if self.has_main(residual) else jnp.zeros((1,))
+        if self.regularization == 0:
+            return main_part, jnp.zeros(())
+        if self.on == "output":
+            return main_part, jnp.mean((u(place(x)) - target(place(x))) ** 2)
+        # The paper's f of the weak form is the main part, a share 1/M of the integral; without a split it is the integral.
+        share = 1.0 if self.split is None else self.share(residual)
+        copy = estimate(residual, target, x, nodes) if self.has_main(residual) else jnp.zeros((1,))
+        change = left - residual.left(target, x) + residual.sign * share * (main_part - copy)
+        return main_part, jnp.sum(change**2)
+
+    def _at_main_nodes(
         self, u: Field, target: Field, residual: AbstractResidual, x: Any, nodes: Sequence[Nodes]
     ) -> tuple[Float[Array, "e"], Float[Array, ""]]:
-        """The network's own integrals in the weak form, and its distance to the target at their nodes: both from one look at each node."""
+        """The network's own integrals and its distance to the target at their nodes, both from one look at each node."""
         parts, distances = [], []
         for integral, drawn in zip(residual.integrals, nodes, strict=True):
 
@@ -270,35 +286,6 @@ class DelayedTarget(AbstractMethod):
         inside = _with_unknowns(target, u.unknowns)
         part = residual.sign * (1 - self.share(residual)) * estimate(residual, inside, x, nodes)
         return 2 * jnp.sum(jax.lax.stop_gradient(r) * (part - jax.lax.stop_gradient(part)))
-
-    def _penalty(
-        self,
-        u: Field,
-        target: Field,
-        residual: AbstractResidual,
-        x: Any,
-        main_nodes: Sequence[Any],
-        left: Float[Array, "e"],
-        main_part: Float[Array, "_"],  # one number for all equations where there is none
-    ) -> Float[Array, ""]:
-        """(u − target)², or that of f with its main part: at x where f is given, at the main nodes in the weak form."""
-        if self.on == "f":
-            # The paper's f of the weak form is the main part, a share 1/M of the integral; without a split it is the integral.
-            share = 1.0 if self.split is None else self.share(residual)
-            copy = estimate(residual, target, x, main_nodes) if self.has_main(residual) else jnp.zeros((1,))
-            change = left - residual.left(target, x) + residual.sign * share * (main_part - copy)
-            return jnp.sum(change**2)
-
-        def at(point: Float[Array, "d"]) -> Float[Array, ""]:
-            return jnp.mean((u(point) - target(point)) ** 2)
-
-        if not residual.is_weak:
-            return at(place(x))
-        means = [
-            jnp.mean(jax.vmap(lambda t, integral=integral: at(integral.network_input(x, t)))(nodes.points))
-            for integral, nodes in zip(residual.integrals, main_nodes, strict=True)
-        ]
-        return sum(means, jnp.zeros(())) / len(means)
 
     def update(self, u: Field, state: Field | Observed, step: Int[Array, ""]) -> Field | Observed:
         old = self.target(u, state)

@@ -61,7 +61,7 @@ class Program(eqx.Module):
     def step(self, state: TrainState, equation: Equation, keys: Keys, step: Int[Array, ""]) -> tuple[TrainState, dict[str, Array]]:
         """One step of one seed: loss and gradient on fresh points, the optimiser, the method's own update."""
         key = jax.random.fold_in(keys.data, step)
-        observed = self.method.observe(state.u, state.method, equation, step, jax.random.fold_in(key, 1))
+        observed = self.method.observe(state.u, state.method, equation, self.batch, step, jax.random.fold_in(key, 1))
         compute = eqx.filter_value_and_grad(self.method.loss, has_aux=True)
         (loss, info), gradient = compute(state.u, observed, equation, self.rules, self.batch, key)
         updates, optimizer = self.optimizer.update(gradient, state.optimizer, eqx.filter(state.u, eqx.is_inexact_array))
