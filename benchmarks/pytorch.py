@@ -1,8 +1,9 @@
 """The peer: the same training steps in PyTorch, all seeds in one batched matrix product, eager or under torch.compile.
 
 Parameters have a leading axis of seeds and one Adam serves all: its formulas act on single numbers. A directional derivative is a tangent
-that is carried along with the value by hand, the fastest of three ways on 2D Poisson; the others are `torch.func.jvp` and a gradient of a
-gradient, which torch.compile cannot differentiate. Points are drawn afresh in every step, from the same laws as fredholm's.
+that is carried along with the value by hand, the fastest of three ways on 2D Poisson, or comes from the gradient that
+`torch.autograd.grad` gives, as PINNs are usually written; that torch.compile cannot differentiate. Points are drawn afresh in every step,
+from the same laws as fredholm's.
 """
 
 import math
@@ -61,12 +62,24 @@ def with_tangents(parameters: Parameters, activation: str, x: Tensor, *direction
     return [last[0] + parameters[-1], *last[1:count]]
 
 
+def with_gradients(parameters: Parameters, activation: str, x: Tensor, *directions: Tensor) -> list[Tensor]:
+    """As `with_tangents`, from a gradient with respect to x for each output, as most people write it."""
+    trained = torch.is_grad_enabled()
+    with torch.enable_grad():
+        x = x.detach().requires_grad_()
+        u = value(parameters, activation, x)
+        outputs = range(u.shape[-1])
+        slopes = [torch.autograd.grad(u[..., k].sum(), x, create_graph=trained, retain_graph=True)[0] for k in outputs]
+    return [u, *(torch.stack([(slope * direction).sum(-1) for slope in slopes], -1) for direction in directions)]
+
+
 @dataclass
 class Step:
     """The loss of one case, for all seeds at once."""
 
     case: Case
     seeds: int
+    derivatives: Callable[..., list[Tensor]] = with_tangents
 
     def __post_init__(self) -> None:
         self.charges = torch.tensor(CHARGES) if self.case.dim == 2 else torch.zeros(1, self.case.dim)
@@ -116,7 +129,7 @@ class Step:
 
         def flux(network: Parameters, chosen: slice) -> tuple[Tensor, Tensor]:
             shape = normal[:, :, chosen].shape[:3]
-            u, du = with_tangents(network, self.case.activation, at[:, :, chosen].flatten(1, 2), normal[:, :, chosen].flatten(1, 2))
+            u, du = self.derivatives(network, self.case.activation, at[:, :, chosen].flatten(1, 2), normal[:, :, chosen].flatten(1, 2))
             return u.view(shape), du.view(shape)
 
         return self.weak(flux, parameters, target, area, y, lambda chosen: at[:, :, chosen])
@@ -132,7 +145,7 @@ class Step:
         def circulation(network: Parameters, chosen: slice) -> tuple[Tensor, Tensor]:
             shape = radial[:, :, chosen].shape
             r, n = radial[:, :, chosen].flatten(1, 2), axis[:, :, chosen].flatten(1, 2)
-            u, along_normal, along_radius = with_tangents(network, self.case.activation, at[:, :, chosen].flatten(1, 2), n, r)
+            u, along_normal, along_radius = self.derivatives(network, self.case.activation, at[:, :, chosen].flatten(1, 2), n, r)
             return u.view(shape), ((along_normal * r).sum(-1) - (along_radius * n).sum(-1)).view(shape[:3])
 
         length = 2 * math.pi * radius[..., 0]
@@ -176,7 +189,7 @@ class Step:
         here = torch.cat([x, t], -1)[:, :, 0]
         later = torch.zeros_like(here)
         later[..., -1] = 1
-        u, rate = (part[..., 0] for part in with_tangents(parameters, activation, here, later))
+        u, rate = (part[..., 0] for part in self.derivatives(parameters, activation, here, later))
         times = t.expand(s, v, n, 1)
         nodes = torch.cat([torch.cat([place, times], -1) for place in (x - smaller, smaller, other)], 2).flatten(1, 2)
         with torch.set_grad_enabled(target is None and torch.is_grad_enabled()):
@@ -196,8 +209,8 @@ class Step:
 class Trainer:
     """Steps of all seeds; `compiled` puts loss and gradient, and the points with them, through torch.compile."""
 
-    def __init__(self, case: Case, seeds: int, *, compiled: bool):
-        self.step = Step(case, seeds)
+    def __init__(self, case: Case, seeds: int, *, compiled: bool = False, derivatives: Callable[..., list[Tensor]] = with_tangents):
+        self.step = Step(case, seeds, derivatives)
         self.parameters = [p.requires_grad_() for p in initial(case.layers, seeds)]
         self.target = [p.detach().clone() for p in self.parameters] if case.is_delayed else None
         self.optimizer = torch.optim.Adam(self.parameters, lr=1e-3, fused=True)

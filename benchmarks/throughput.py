@@ -24,7 +24,7 @@ import fredholm as fr
 from fredholm.plots.style import PALETTE, finish, house_style, new_figure
 
 SEEDS = (4, 16, 1, 100)  # the first lines are those that matter most, should the time run out
-PEERS = {"eager": "PyTorch, eager", "compile": "torch.compile", "loop": "a loop over seeds"}
+PEERS = {"eager": "PyTorch, eager", "autograd": "PyTorch, autograd", "compile": "torch.compile", "loop": "a loop over seeds"}
 SIZES = (512, 1024, 2048)  # of the square matrices of the sgemm peak
 
 
@@ -57,6 +57,8 @@ def ready(own: Case, seeds: int, peer: str, alone: dict[str, Ours]) -> Work:
         if own.name not in alone:
             alone[own.name] = Ours(own.equation(), 1, **own.keywords())
         return alone[own.name]
+    if peer == "autograd":
+        return pytorch.Trainer(own, seeds, derivatives=pytorch.with_gradients)
     torch._dynamo.reset()
     return pytorch.Trainer(own, seeds, compiled=peer == "compile")
 
