@@ -209,6 +209,16 @@ PEERS: dict[str, Callable[[], Peer]] = {
 }
 
 
+def silent(peer: Peer) -> Peer:
+    """The peer without its warnings: some import sets the filters back, and one that is printed at every step takes a share of its time."""
+
+    def train(seed: int, steps: int) -> Trained:
+        with warnings.catch_warnings(action="ignore"):
+            return peer(seed, steps)
+
+    return train
+
+
 def timing(peer: Peer) -> tuple[float, float]:
     """Seconds of a step, and of all that a training takes besides."""
     peer(0, SHORT)  # imports, and whatever else only the first call of a process does
@@ -224,7 +234,7 @@ def run(names: list[str], seconds: float, repeats: int) -> dict[str, Any]:
     peers, plans, rows = {}, {}, {}
     for name in names:
         try:
-            peers[name] = PEERS[name]()
+            peers[name] = silent(PEERS[name]())
             each, overhead = timing(peers[name])
         except Exception as error:
             rows[name] = {"failed": f"{type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else ''}"}
@@ -282,7 +292,6 @@ def main() -> None:
     parser.set_defaults(rounds=3, seconds=20.0)
     parser.add_argument("--peer", nargs="+", choices=list(PEERS), default=list(PEERS))
     options = parser.parse_args()
-    warnings.filterwarnings("ignore")
     logging.getLogger("fredholm").setLevel(logging.ERROR)
     fr.use_all_cores()
     rows = run(options.peer, options.seconds, options.rounds)

@@ -54,6 +54,7 @@ from fredholm.solution import Solution, load
 from fredholm.solve import compare, resume, solve
 from fredholm.status import Interrupted, ProblemWarning, SeedStatus, SolveError, Status
 from fredholm.training.devices import use_all_cores
+from fredholm.training.programs import keep_programs
 from fredholm.training.stopping import Plateau, Tolerance
 from fredholm.view import View
 
@@ -132,6 +133,7 @@ __all__ = [
     "divergence",
     "fit_importance",
     "gradient",
+    "keep_programs",
     "laplacian",
     "load",
     "problems",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from jax.experimental.compilation_cache import compilation_cache
 
-from fredholm.training.devices import keep_programs
+import fredholm as fr
 
 
 def program(x):
@@ -17,7 +17,7 @@ def program(x):
 @pytest.mark.filterwarnings("error")
 def test_a_program_that_was_cut_short_is_compiled_again_without_a_word(tmp_path):
     compilation_cache.reset_cache()
-    keep_programs(tmp_path)
+    fr.keep_programs(tmp_path)
     x = jnp.asarray(np.linspace(0.0, 1.0, 7))
     expected = program(x)
     entries = [entry for entry in tmp_path.iterdir() if "lambda" in entry.name]
@@ -25,3 +25,11 @@ def test_a_program_that_was_cut_short_is_compiled_again_without_a_word(tmp_path)
     for entry in entries:
         entry.write_bytes(entry.read_bytes()[:100])
     np.testing.assert_array_equal(program(x), expected)
+
+
+def test_programs_are_kept_in_the_users_cache_unless_a_folder_is_given(tmp_path, monkeypatch):
+    monkeypatch.setenv("FREDHOLM_CACHE", str(tmp_path))
+    compilation_cache.reset_cache()
+    fr.keep_programs()
+    program(jnp.arange(5.0))
+    assert any("lambda" in entry.name for entry in (tmp_path / "programs").glob("*/*"))

@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 
 import fredholm as fr
-from fredholm.cli.session import compilation_cache
+from fredholm.training.programs import program_cache
 from fredholm.training.stopping import AbstractStop
 
 PACKAGES = ("fredholm", "jax", "jaxlib", "equinox", "optax", "numpy", "scipy", "xarray", "matplotlib", "plotly")
@@ -41,7 +41,7 @@ def doctor(options: Namespace) -> int:
     _line("devices", f"{', '.join(f'{device.platform}:{device.id}' for device in jax.devices())}; {cores} cores")
     cache = getattr(jax.config, "jax_compilation_cache_dir", None)
     size = sum(entry.stat().st_size for entry in Path(cache).glob("*") if entry.is_file()) if cache else 0
-    missing = f"none: cannot write to {compilation_cache()}"
+    missing = f"none: cannot write to {program_cache()}"
     _line("cache", f"{cache}, {size / 2**20:.1f} MiB; it may be deleted at any time" if cache else missing)
     browser = next((found for name in ("chromium", "chromium-browser", "google-chrome", "chrome") if (found := shutil.which(name))), None)
     _line("browser", browser or "no chromium: reports are made as ever; only the test of the page in a browser is skipped")

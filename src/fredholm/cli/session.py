@@ -1,18 +1,13 @@
 """What a command does before JAX starts: devices, the cache of compiled programs, logging."""
 
 import contextlib
-import hashlib
 import logging
-import platform
 import sys
 import warnings
-from pathlib import Path
 
 import jax
 
 import fredholm as fr
-from fredholm.problems.coagulation_table import cache_directory
-from fredholm.training.devices import keep_programs
 
 logger = logging.getLogger("fredholm")
 
@@ -22,24 +17,10 @@ def start_jax() -> None:
     with contextlib.suppress(RuntimeError):
         fr.use_all_cores()
     if getattr(jax.config, "jax_compilation_cache_dir", None) is None:
-        folder = compilation_cache()
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            fr.keep_programs()
         except OSError as error:
             logger.info("no cache of compiled programs: %s", error)
-            return
-        keep_programs(folder)
-
-
-def compilation_cache() -> Path:
-    """Where compiled programs are kept. They hold instructions of this processor: a home that machines share has a folder for each kind."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        processor = "".join(sorted({line for line in lines if line.startswith(("model name", "flags", "Features"))}))
-    except OSError:
-        processor = platform.processor()
-    digest = hashlib.sha256(f"{platform.machine()} {processor}".encode()).hexdigest()[:12]
-    return cache_directory() / "programs" / digest
 
 
 class _Lines(logging.Handler):

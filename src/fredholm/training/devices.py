@@ -1,9 +1,7 @@
 """Which devices the seeds run on. How many CPU devices there are is decided before JAX starts."""
 
 import os
-import warnings
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -32,16 +30,6 @@ def use_all_cores(count: int | None = None) -> None:
                 f"use_all_cores: JAX has already started with {len(jax.devices('cpu'))} CPU device(s). "
                 "Call fredholm.use_all_cores() at the top of the program, before any array is made."
             ) from error
-
-
-def keep_programs(folder: Path | str) -> None:
-    """Compiled programs are kept in `folder`, which other processes may share."""
-    jax.config.update("jax_compilation_cache_dir", str(folder))
-    # The check of an equation is hundreds of small programs, and they take most of the time before the first step.
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
-    # JAX writes a program in place. Another process may find a part of it, and so may all later ones where the writer was killed; JAX warns
-    # and compiles it itself, so there is nothing for the user to do.
-    warnings.filterwarnings("ignore", "Error reading persistent compilation cache entry")
 
 
 def seed_mesh(seeds: int) -> Mesh:
