@@ -1,10 +1,10 @@
 """Time to accuracy: `python benchmarks/accuracy.py [--write]`.
 
-The goal on a problem is the best error that the paper publishes for it, after 200 000 steps. Every training here has a tenth of these
+The goal on a problem is the best error that the paper publishes for it, after 200 000 steps. Every training here has a twentieth of these
 steps or less, the network of the published runs and as many looks at u a step. The time of a step is measured in turns with that of the
 published recipe; the time of a training, with its compilation and the pilot, is given as a share of the 200 000 steps of that recipe.
-Method, rule and batch of all other lines are what the pilot of Auto chose, and only the optimiser differs. The error of the network itself
-and that of its average come from one training.
+Method, rule and batch of all other lines are what the pilot of Auto chose for their length, and only the optimiser differs. The error of
+the network itself and that of its average come from one training.
 """
 
 import time
@@ -25,9 +25,9 @@ from fredholm.statistics import bootstrap_interval
 from fredholm.study import Run
 
 SEEDS, POINTS = 4, 800
-LENGTHS = (2000, 20_000)  # steps of a training: a hundredth and a tenth of the published ones
+LENGTHS = (2000, 10_000)  # steps of a training: a hundredth and a twentieth of the published ones
 PUBLISHED_STEPS = 200_000
-PUBLISHED = "the published recipe"
+PUBLISHED, AUTO = "the published recipe", "Auto"
 
 
 class Goal(NamedTuple):
@@ -59,26 +59,34 @@ OPTIMIZERS: dict[str, Callable[[int], Any]] = {
     "Adam, cosine": lambda steps: fr.Adam(1e-3, fr.Cosine()),
     "Adam, cosine, 3e-3": lambda steps: fr.Adam(3e-3, fr.Cosine()),
     "Muon, cosine, 3e-3": lambda steps: fr.Muon(3e-3),
-    "Muon, cosine": lambda steps: fr.Muon(),
 }
-LONG = ("Muon, cosine",)  # what is trained for the longer time too
 
 
-def settings(goal: Goal) -> tuple[fr.Equation, dict[str, Any], dict[str, Any], float]:
-    """The problem, the keywords of the published recipe, and those that the pilot chose, with the seconds that it took."""
+class Lines(NamedTuple):
+    """The trainings of a length."""
+
+    keywords: dict[str, dict[str, Any]]  # of `solve`, by name
+    pilot: float  # seconds
+    chosen: str  # by the pilot, in words
+
+
+def published_settings(goal: Goal) -> dict[str, Any]:
+    """The keywords of the published recipe."""
     recorded = goal.recipe.settings
     published = {name: decode(recorded[name]) for name in ("method", "rule", "optimizer")}
-    published |= {name: recorded[name] for name in ("batch", "average")}
-    problem = goal.recipe.problem()
-    choice = choose(fr.Auto(points=POINTS), goal.family.problem(), goal.family.network, {}, steps=max(LENGTHS))
+    return published | {name: recorded[name] for name in ("batch", "average")}
+
+
+def lines_of(goal: Goal, steps: int) -> Lines:
+    """What Auto chooses for so many steps; and for the shorter length the published recipe and Auto's choice by other optimisers."""
+    choice = choose(fr.Auto(points=POINTS), goal.family.problem(), goal.family.network, {}, steps=steps)
     say("\n".join(f"  {reason}" for reason in choice.reasons))
-    return problem, published, choice.keywords(), choice.seconds
-
-
-def lines_of(published: dict[str, Any], chosen: dict[str, Any], steps: int) -> dict[str, dict[str, Any]]:
-    """The keywords of every training of a length."""
-    lines = {PUBLISHED: published, **{name: {**chosen, "optimizer": make(steps)} for name, make in OPTIMIZERS.items()}}
-    return {name: keywords for name, keywords in lines.items() if steps == min(LENGTHS) or name in LONG}
+    lines = {AUTO: choice.keywords()}
+    if steps == min(LENGTHS):
+        others = {name: {**choice.keywords(), "optimizer": make(steps)} for name, make in OPTIMIZERS.items()}
+        lines = {PUBLISHED: published_settings(goal), **others, **lines}
+    told = f"for {steps:,} steps {choice.method!r}, {choice.rule!r}, batch {choice.batch}, Muon({choice.optimizer.learning_rate:g})"
+    return Lines(lines, choice.seconds, told)
 
 
 def train(problem: fr.Equation, network: fr.MLP, steps: int, keywords: dict[str, Any]) -> dict[str, Any]:
@@ -96,30 +104,27 @@ def train(problem: fr.Equation, network: fr.MLP, steps: int, keywords: dict[str,
 
 def measure(title: str, goal: Goal, rounds: int, least: float) -> dict[str, Any]:
     """All trainings of a problem, and the time of their steps in turns."""
-    problem, published, chosen, pilot = settings(goal)
-    network = goal.family.network
-    rows: dict[str, Any] = {}
+    problem, network = goal.recipe.problem(), goal.family.network
+    rows, works, once, chosen = {}, {}, {}, []
     for steps in LENGTHS:
-        for name, keywords in lines_of(published, chosen, steps).items():
-            rows[f"{name}/{steps}"] = row = {"name": name, "length": steps, **train(problem, network, steps, keywords)}
+        lines = lines_of(goal, steps)
+        chosen.append(lines.chosen)
+        for name, keywords in lines.keywords.items():
+            key = f"{name}/{steps}"
+            rows[key] = row = {"name": name, "length": steps, **train(problem, network, steps, keywords)}
             say(f"{title}, {name}, {steps} steps: {np.mean(row['answer']):.2e}, of the network itself {np.mean(row['network']):.2e}")
-    works, once = {}, {}
-    for name, keywords in lines_of(published, chosen, min(LENGTHS)).items():
-        begin = time.perf_counter()
-        works[name] = Ours(problem, SEEDS, network=network, **keywords)
-        works[name](1)
-        once[name] = time.perf_counter() - begin + (0.0 if name == PUBLISHED else pilot)
-    seconds = alternate(works, rounds, least)
-    rule, method = (repr(chosen[name]) for name in ("rule", "method"))
-    return {"goal": goal.error, "chosen": f"{method}, {rule}, batch {chosen['batch']}", "rows": rows, "seconds": seconds, "once": once}
+            begin = time.perf_counter()
+            works[key] = Ours(problem, SEEDS, network=network, **keywords)
+            works[key](1)
+            once[key] = time.perf_counter() - begin + (0.0 if name == PUBLISHED else lines.pilot)
+    return {"goal": goal.error, "chosen": "; ".join(chosen), "rows": rows, "seconds": alternate(works, rounds, least), "once": once}
 
 
 def share(problem: dict[str, Any], row: dict[str, Any]) -> Spread:
     """Time of a training, with compilation and pilot, over that of the 200 000 steps of the published recipe."""
-    mine, published = (problem["seconds"][name] for name in (row["name"], PUBLISHED))
-    return Spread.of(
-        [(row["length"] * a + problem["once"][row["name"]]) / (PUBLISHED_STEPS * b) for a, b in zip(mine, published, strict=True)]
-    )
+    key = f"{row['name']}/{row['length']}"
+    pairs = zip(problem["seconds"][key], problem["seconds"][f"{PUBLISHED}/{min(LENGTHS)}"], strict=True)
+    return Spread.of([(row["length"] * mine + problem["once"][key]) / (PUBLISHED_STEPS * published) for mine, published in pairs])
 
 
 def results(problems: dict[str, Any]) -> str:
@@ -133,25 +138,22 @@ def results(problems: dict[str, Any]) -> str:
             reached = "yes" if answer[2] <= problem["goal"] else "mean only" if answer[0] <= problem["goal"] else ""
             lines.append([row["name"], f"{row['length']:,}", *told, share(problem, row), reached])
         columns = ["training", "steps", "error of the answer", "error of the network itself", "time / published", "reaches it"]
-        parts.append(f"**{title}**: published best {problem['goal']:.2e}; {problem['chosen']}.\n\n{table(columns, lines)}")
+        parts.append(f"**{title}**: published best {problem['goal']:.2e}; chosen {problem['chosen']}.\n\n{table(columns, lines)}")
     return "\n\n".join(parts)
 
 
 def picture(problems: dict[str, Any]) -> None:
     """Error over time, a panel for each problem: the curves of the short and of the long trainings."""
-    names = [PUBLISHED, *OPTIMIZERS]
     with house_style():
         figure = new_figure(11, 4)
         for axes, (title, problem) in zip(figure.subplots(1, len(problems), squeeze=False)[0], problems.items(), strict=True):
-            for row in problem["rows"].values():
-                color = PALETTE[names.index(row["name"]) % len(PALETTE)]
+            for color, row in zip(PALETTE, problem["rows"].values(), strict=False):
                 time = np.asarray(row["steps"]) / row["length"] * share(problem, row).median
-                label = row["name"] if row["length"] == min(LENGTHS) else None
-                axes.plot(time[1:], row["curve"][1:], color=color, label=label, alpha=1.0 if row["length"] == max(LENGTHS) else 0.6)
+                axes.plot(time[1:], row["curve"][1:], color=color, label=f"{row['name']}, {row['length']:,} steps")
             axes.axhline(problem["goal"], color="0.4", linestyle=":", label="published best, at time 1")
             axes.set(xscale="log", yscale="log", title=title, xlabel="time / published")
         figure.axes[0].set_ylabel("error, mean over seeds")
-        figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+        figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
         finish(figure, FIGURES / "benchmark-accuracy.png")
 
 

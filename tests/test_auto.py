@@ -208,3 +208,14 @@ def test_integrals_of_conditions_alone_get_two_quiet_and_unbiased_estimates():
 def test_wrong_input(wrong):
     with pytest.raises(ValueError, match=f"Auto {next(iter(wrong))}"):
         fr.Auto(**wrong)
+
+
+def test_a_long_run_whose_equation_leaves_components_free_gets_a_small_rate():
+    """One equation for two components, as for the three of a vector potential: the sum of both is free, and wanders with the rate."""
+    parts = {"domain": UNIT, "integrals": fr.Integral(UNIT, lambda u, x, t: u(t)[0] - u(t)[1]), "y": 1.0, "outputs": 2}
+    pinned = fr.Condition(at=fr.Point(0.0), value=jnp.zeros(2))
+    chosen = {steps: choose(AUTO, fr.Equation(**parts), NETWORK, {}, steps=steps) for steps in (100, 5000)}
+    assert [chosen[steps].optimizer for steps in (100, 5000)] == [fr.Muon(), fr.Muon(3e-3)]
+    assert any("free to wander in 5000 steps" in reason for reason in chosen[5000].reasons)
+    assert choose(AUTO, fr.Equation(**parts, conditions=pinned), NETWORK, {}, steps=5000).optimizer == fr.Muon()
+    assert choose(AUTO, FLUX, NETWORK, {}, steps=5000).optimizer == fr.Muon(), "as many equations as components"

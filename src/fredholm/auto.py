@@ -33,6 +33,7 @@ DRAWS = 4  # of a random rule at each x
 FEWEST = 8  # points x that a step should have at least
 LARGEST = 1024  # and at most
 MUON = Muon()
+GENTLE = Muon(3e-3)  # for long runs of an equation that leaves functions free: Maxwell ends at 5e-4 in 10 000 steps, by MUON at 3e-3
 ALL_PAIRS = DoubleSampling("all")  # unbiased as halves are, with less noise from the same nodes
 PLAIN = 1e-3  # random nodes with an error above this share of what is wanted get one size more: the solution is rougher than the pilot
 CLOSE = 1.5  # noise of the gradient that is worth more points x: their own noise falls with the residual, but is not gone
@@ -102,6 +103,11 @@ class Pilot:
         self.evaluations += PLACES * sum(rule.size(measure) for rule, measure in zip(rules, self.measures, strict=True))
         return np.asarray(inside, float), np.asarray(squares, float)
 
+    @property
+    def leaves_functions_free(self) -> bool:
+        """True where a weak form has fewer equations than u has components, and no condition: of Maxwell's vector potential the gauge."""
+        return self.problem.is_weak and not self.problem.conditions and self.reference.shape[-1] < self.problem.outputs
+
     def error(self, rule: AbstractRule) -> float:
         """The mean square error of a rule's estimate as a share of the squared terms: its variance, and its bias where it has one."""
         rules = [integral.rule or rule for integral in self.problem.integrals]
@@ -164,7 +170,7 @@ def choose(
         positive_integer("batch", given["batch"])
     with jax.enable_x64(precision == "float64"):
         check_equation(problem, problem.rules(given.get("rule") or MonteCarlo(1)), network)
-    evaluations = 0
+    evaluations, is_free = 0, False
     if not problem.integrals:
         measures = [measure for condition in problem.conditions for measure in measures_of(condition)]
         rule = given.get("rule") or (unbiased_candidates(measures)[-1] if measures else MonteCarlo(1))
@@ -183,8 +189,8 @@ def choose(
             pilot = Pilot(auto, problem, network, precision, seed)
             method, rule = _method_and_rule(auto, pilot, given.get("rule"), steps, reasons)
             choice = (method, rule, given.get("batch") or _batch(auto, pilot, method, rule, reasons))
-            evaluations = pilot.evaluations
-    optimizer = given.get("optimizer") or _optimizer(reasons)
+            evaluations, is_free = pilot.evaluations, pilot.leaves_functions_free
+    optimizer = given.get("optimizer") or _optimizer(is_free and steps >= LONG, steps, reasons)
     average = GENERAL_AVERAGE if given.get("average") is None else given["average"]
     if given.get("average") is None:
         reasons.append(f"average {average}: the answer is a mean over the last fiftieth of the run, which takes the last steps' noise away")
@@ -366,10 +372,13 @@ def _batch(auto: Auto, pilot: Pilot, method: AbstractMethod, rule: AbstractRule,
     return batch
 
 
-def _optimizer(reasons: list[str]) -> AbstractOptimizer:
-    why = "weak directions of the gradient are learnt as fast as the strong ones"
-    reasons.append(f"Muon({MUON.learning_rate:g}, Cosine()): {why}, and a rate that falls to 0 comes to rest")
-    return MUON
+def _optimizer(wanders: bool, steps: int, reasons: list[str]) -> AbstractOptimizer:
+    """Muon; with a smaller rate where what the equation leaves free would wander off in a long run."""
+    chosen = GENTLE if wanders else MUON
+    why = "weak directions of the gradient are learnt as fast as the strong ones, and a rate that falls to 0 comes to rest"
+    more = f"; a small one, since fewer equations than components of u leave some free to wander in {steps} steps" if wanders else ""
+    reasons.append(f"Muon({chosen.learning_rate:g}, Cosine()): {why}{more}")
+    return chosen
 
 
 def _possible(problem: Equation, methods: Sequence[AbstractMethod]) -> AbstractMethod:
