@@ -28,6 +28,7 @@ BATCH, RATE = 200, 1e-3
 GRID = np.linspace(0.0, 1.0, 1001, dtype=np.float32)[:, None]
 TRUTH = np.exp(GRID[:, 0]) + GRID[:, 0]
 SEEDS = 4  # of one training of fredholm: all at once
+MARKS = {"fredholm": "o", "TorchPhysics": "s", "PINA": "^", "jinns": "D"}
 SHORT = 200  # steps of the first training; from it and a much longer one the number that fits into the time is known
 SIGNAL = 4.0  # seconds by which that one is longer, at least: compilation varies by one
 
@@ -281,8 +282,7 @@ def picture(rows: dict[str, Any]) -> None:
         shown = [(name, row) for name, row in rows.items() if "failed" not in row]
         for index, (name, row) in enumerate(shown):
             rate = np.full(len(row["errors"]), np.median(row["rate"]))
-            color = PALETTE[index] if index < len(PALETTE) else "0.6"
-            mark = "o" if name.startswith("fredholm") else "s"
+            color, mark = PALETTE[index % len(PALETTE)], MARKS[name.split(",")[0]]
             axes.plot(rate, row["errors"], mark, color=color, label=name, markersize=4)
         axes.set(yscale="log", xlabel="seed-steps/s", ylabel="relative L2 error, equal wall time")
         ticks(axes, (100, 300, 1000, 3000, 10_000))
