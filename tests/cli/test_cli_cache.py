@@ -38,6 +38,6 @@ def test_programs_are_kept_in_the_users_cache_unless_a_folder_is_given(tmp_path,
 def test_a_folder_that_cannot_be_made_is_named_and_nothing_is_changed(tmp_path):
     (tmp_path / "file").write_text("in the way")
     before = jax.config.jax_compilation_cache_dir
-    with pytest.raises(OSError, match="keep_programs: got .*file.*Give another one, or set FREDHOLM_CACHE"):
+    with pytest.raises(OSError, match=r"keep_programs: got .*file.*Give another one, or set FREDHOLM_CACHE"):
         fr.keep_programs(tmp_path / "file")
     assert jax.config.jax_compilation_cache_dir == before

@@ -219,7 +219,7 @@ class DelayedTarget(AbstractMethod):
     ) -> tuple[Float[Array, "_"], Float[Array, ""]]:
         """The network's own integrals, one 0 for all equations where it has none, and what the regulariser penalises: (u − target)² at x
         where f is given and at the main nodes in the weak form, or that of f with its main part."""
-        if residual.is_weak and self.on == "output":
+        if residual.is_weak and self.on == "output" and self.regularization != 0:
             return self._at_main_nodes(u, target, residual, x, nodes)
         main_part = estimate(residual, u, x, nodes) if self.has_main(residual) else jnp.zeros((1,))
         if self.regularization == 0:
