@@ -259,3 +259,14 @@ def test_lambda_is_measured_without_what_is_infinite_and_without_the_drift_of_le
     after = method.observe(field(1.0), started, infinite, 1, jnp.asarray(1), key)
     assert started.penalty > 0
     assert (after.change, after.penalty) == (started.change, started.penalty)
+
+
+def test_without_a_regulariser_nodes_need_not_be_points_of_the_network(key):
+    """u(t[:1]) at nodes of a square: there is no point t where the network could be compared with its target, and nobody asks for one."""
+    square = fr.Box((0.0, 0.0), (1.0, 1.0))
+    equation = fr.Equation(domain=fr.Interval(0.0, 1.0), integrals=fr.Integral(square, lambda u, x, t: u(t[:1]) * t[1]), y=1.0)
+    u = Field(fr.MLP(4, 1, "tanh").build(1, 1, key), {}, 1, 1)
+    method = fr.DelayedTarget(tau=0.9, regularization=0.0)
+    parts = method.residual_loss(u, method.init(u), equation, [fr.MonteCarlo(2)], jnp.array([0.5]), key)
+    assert parts.keys() == {"residual"}
+    assert jnp.isfinite(parts["residual"])
