@@ -13,10 +13,13 @@ import fredholm as fr
 UNIT = fr.Interval(0.0, 1.0)
 
 
-def second_kind(rate=3.0):
-    """u(x) = ½ ∫₀¹ u + sin(rate x)."""
+def second_kind(rate=3.0, noise=0.0):
+    """u(x) = ½ ∫₀¹ u + sin(rate x); the noise is a part of the integrand whose integral is zero."""
     return fr.Equation(
-        domain=UNIT, f=lambda u, x: u(x), integrals=fr.Integral(UNIT, lambda u, x, t: 0.5 * u(t)), y=lambda x: jnp.sin(rate * x[0])
+        domain=UNIT,
+        f=lambda u, x: u(x),
+        integrals=fr.Integral(UNIT, lambda u, x, t: 0.5 * u(t) + noise * jnp.cos(2 * jnp.pi * t[0])),
+        y=lambda x: jnp.sin(rate * x[0]),
     )
 
 
@@ -42,13 +45,13 @@ USUAL = {
     "progress": False,
     "throw": False,
 }
-PROBLEMS = {"second kind": second_kind(), "wavy": second_kind(8.0), "first kind": first_kind()}
+PROBLEMS = {"second kind": second_kind(), "wavy": second_kind(8.0), "noisy": second_kind(noise=3.0), "first kind": first_kind()}
 # The failure, what provokes it, and by which factor the remedy must lower the true loss.
 FAILURES = {
     "bias": ("second kind", {"method": fr.Standard()}, 3),
     "drift": ("first kind", {"method": fr.DelayedTarget(tau=0.99, regularization=0.0, split=100.0), "optimizer": fr.Adam(1e-2)}, 10),
     "lag": ("second kind", {"method": fr.DelayedTarget(tau=0.9999, regularization=1.0)}, 10),
-    "noise": ("second kind", {"method": fr.DoubleSampling(), "rule": fr.MonteCarlo(2), "batch": 1, "optimizer": fr.Adam(3e-2)}, 3),
+    "noise": ("noisy", {"method": fr.DoubleSampling(), "rule": fr.MonteCarlo(2), "batch": 1, "optimizer": fr.Adam(1e-2)}, 10),
     "capacity": ("wavy", {"network": fr.MLP(1, 1, "tanh"), "steps": 600, "record_every": 20}, 10),
     "optimiser": ("second kind", {"optimizer": fr.Adam(1e-6)}, 10),
     "dead units": ("second kind", {"network": fr.MLP(16, 2, "relu"), "optimizer": fr.Adam(3.0)}, 10),

@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, Key
 
 from fredholm.checks import positive_integer, real
 from fredholm.domains import AbstractDistribution, AbstractDomain, Base, Offline, Point, Record
+from fredholm.draws import split
 from fredholm.networks import Field
 from fredholm.operators import derivative
 from fredholm.residual import AbstractResidual, Integral, as_vector, call, minus
@@ -36,7 +37,7 @@ class AbstractCondition(AbstractResidual):
         # At a single point without random nodes, more of the same tell nothing.
         once = isinstance(self.law, Point) and not any(rule.is_random for rule in rules)
         n = 1 if once else self.batch or batch
-        return jax.vmap(self.law.sample)(jax.random.split(key, n))
+        return jax.vmap(self.law.sample)(split(key, n))
 
 
 class Condition(AbstractCondition):

@@ -11,6 +11,7 @@ from jaxtyping import Array, Float, Int, Key
 
 from fredholm.conditions import AbstractCondition
 from fredholm.domains import Nodes
+from fredholm.draws import fold_in, split
 from fredholm.equation import Equation
 from fredholm.networks import Field
 from fredholm.residual import AbstractResidual, Integral
@@ -65,14 +66,14 @@ class AbstractMethod(eqx.Module):
         self, u: Field, state: Any, equation: Equation, rules: Sequence[AbstractRule], batch: int, key: Key[Array, ""]
     ) -> tuple[Float[Array, ""], Info]:
         """The loss of one step and its parts: the mean over a fresh batch of x, plus the conditions."""
-        key_points, key_nodes, key_conditions = jax.random.split(key, 3)
-        points = jax.vmap(equation.domain.sample)(jax.random.split(key_points, batch))
-        keys = jax.random.split(key_nodes, batch)
+        key_points, key_nodes, key_conditions = split(key, 3)
+        points = jax.vmap(equation.domain.sample)(split(key_points, batch))
+        keys = split(key_nodes, batch)
         (_, own), *others = residuals(equation, rules)
         parts = jax.vmap(lambda x, k: self.residual_loss(u.remembering(), state, equation, own, x, k))(points, keys)
         info = {name: jnp.mean(values) for name, values in parts.items()}
         for index, (condition, own) in enumerate(others):
-            loss = self._mean_condition_loss(u, state, condition, own, batch, jax.random.fold_in(key_conditions, index))
+            loss = self._mean_condition_loss(u, state, condition, own, batch, fold_in(key_conditions, index))
             info["conditions"] = info.get("conditions", jnp.zeros(())) + condition.weight * loss
         return sum(info.values(), jnp.zeros(())), info
 
@@ -80,7 +81,7 @@ class AbstractMethod(eqx.Module):
         self, u: Field, state: Any, condition: AbstractCondition, rules: Sequence[AbstractRule], batch: int, key: Key[Array, ""]
     ) -> Float[Array, ""]:
         points = condition.points(batch, rules, key)
-        keys = jax.random.split(jax.random.fold_in(key, 0), len(jax.tree.leaves(points)[0]))
+        keys = split(fold_in(key, 0), len(jax.tree.leaves(points)[0]))
         return jnp.mean(jax.vmap(lambda x, k: self.condition_loss(u.remembering(), state, condition, rules, x, k))(points, keys))
 
 
@@ -120,7 +121,7 @@ def estimate(residual: AbstractResidual, u: Field, x: Any, nodes: Sequence[Nodes
 def draw(residual: AbstractResidual, rules: Sequence[AbstractRule], x: Any, key: Key[Array, ""]) -> list[Nodes]:
     """One draw of nodes for every integral."""
     return [
-        rule.nodes(integral.measure(x), jax.random.fold_in(key, index))
+        rule.nodes(integral.measure(x), fold_in(key, index))
         for index, (integral, rule) in enumerate(zip(residual.integrals, rules, strict=True))
     ]
 
@@ -135,11 +136,11 @@ def looked_at(equation: Equation, n: int) -> Float[Array, "n d"] | None:
     integral = equation.integrals[0]
 
     def one(key: Key[Array, ""]) -> Any:
-        key_point, key_node = jax.random.split(key)
+        key_point, key_node = split(key)
         x = equation.domain.sample(key_point)
         return integral.network_input(x, MonteCarlo(1).nodes(integral.measure(x), key_node).points[0])
 
-    points = jax.vmap(one)(jax.random.split(jax.random.key(2024), n))
+    points = jax.vmap(one)(split(jax.random.key(2024), n))
     return points if isinstance(points, jax.Array) and points.shape[1:] == (equation.inputs,) else None
 
 
@@ -148,7 +149,7 @@ def draw_pairs(
 ) -> tuple[list[Nodes], list[Nodes]]:
     """Two independent draws of nodes for every integral."""
     pairs = [
-        one.pair(other, integral.measure(x), jax.random.fold_in(key, index))
+        one.pair(other, integral.measure(x), fold_in(key, index))
         for index, (integral, one, other) in enumerate(zip(residual.integrals, first, second, strict=True))
     ]
     return [pair[0] for pair in pairs], [pair[1] for pair in pairs]

@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, Int, Key
 from fredholm.checks import nearest, positive_integer, real
 from fredholm.conditions import AbstractCondition
 from fredholm.domains import AbstractDomain, Nodes
+from fredholm.draws import split
 from fredholm.equation import Equation
 from fredholm.methods.base import (
     AbstractMethod,
@@ -173,7 +174,7 @@ class DelayedTarget(AbstractMethod):
         target = _with_unknowns(target, u.unknowns)  # learned scalars have no delayed copy in the loss either
 
         def at_one_point(key: Key[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
-            key_point, key_nodes, key_others = jax.random.split(key, 3)
+            key_point, key_nodes, key_others = split(key, 3)
             x = equation.domain.sample(key_point)
             nodes, others = (draw(equation, [MonteCarlo(1)] * len(equation.integrals), x, k) for k in (key_nodes, key_others))
             _, penalty = self._main_part_and_penalty(u, target, equation, x, nodes, equation.left(u, x))
@@ -184,7 +185,7 @@ class DelayedTarget(AbstractMethod):
             changes = [weighted_integrand(one, u, x, n) - weighted_integrand(one, target, x, n) for one, n in pairs]
             return sum((jnp.sum(change**2) for change in changes), jnp.zeros(())), penalty
 
-        change, penalty = jax.vmap(at_one_point)(jax.random.split(key, points))
+        change, penalty = jax.vmap(at_one_point)(split(key, points))
         return jnp.mean(change), jnp.mean(penalty)
 
     def residual_loss(

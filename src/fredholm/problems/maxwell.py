@@ -2,11 +2,11 @@
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from fredholm.domains import AbstractDomain, Ball, Base, Circle, Disc, Law, PowerLaw, Record, Sphere
+from fredholm.draws import split
 from fredholm.equation import Defaults, Equation, Integral
 from fredholm.methods import DelayedTarget
 from fredholm.metrics import AbstractEvaluation, Evaluation
@@ -122,6 +122,6 @@ class InsideDiscs(AbstractDomain):
         return Disc(disc.center, disc.radius, disc.normal).map(z[-2:])[0], jnp.ones(())
 
     def sample(self, key: Key[Array, ""]) -> Float[Array, "3"]:
-        key_disc, key_point = jax.random.split(key)
+        key_disc, key_point = split(key)
         disc = self.discs.sample(key_disc)
         return Disc(disc.center, disc.radius, disc.normal).sample(key_point)

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from fredholm.domains import AbstractDomain, Base, Nodes
+from fredholm.draws import split
 
 MAXIMUM_NODES = 1_000_000  # A rule that would need more on one domain is refused, with its count.
 
@@ -33,7 +34,7 @@ class AbstractRule(eqx.Module):
 
     def pair(self, other: "AbstractRule", domain: AbstractDomain, key: Key[Array, ""]) -> tuple[Nodes, Nodes]:
         """Two independent draws, this rule's and the other's."""
-        first, second = jax.random.split(key)
+        first, second = split(key)
         return self.nodes(domain, first), other.nodes(domain, second)
 
     def check(self, domain: AbstractDomain) -> None:

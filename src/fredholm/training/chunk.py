@@ -11,6 +11,7 @@ from jax.extend.core import Jaxpr, subjaxprs
 from jax.sharding import Mesh
 from jaxtyping import Array, Bool, Float, Int, Key
 
+from fredholm.draws import fold_in
 from fredholm.equation import Equation
 from fredholm.keys import Keys
 from fredholm.methods import AbstractMethod
@@ -60,8 +61,8 @@ class Program(eqx.Module):
 
     def step(self, state: TrainState, equation: Equation, keys: Keys, step: Int[Array, ""]) -> tuple[TrainState, dict[str, Array]]:
         """One step of one seed: loss and gradient on fresh points, the optimiser, the method's own update."""
-        key = jax.random.fold_in(keys.data, step)
-        observed = self.method.observe(state.u, state.method, equation, self.batch, step, jax.random.fold_in(key, 1))
+        key = fold_in(keys.data, step)
+        observed = self.method.observe(state.u, state.method, equation, self.batch, step, fold_in(key, 1))
         compute = eqx.filter_value_and_grad(self.method.loss, has_aux=True)
         (loss, info), gradient = compute(state.u, observed, equation, self.rules, self.batch, key)
         updates, optimizer = self.optimizer.update(gradient, state.optimizer, eqx.filter(state.u, eqx.is_inexact_array))
