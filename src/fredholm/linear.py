@@ -46,7 +46,7 @@ def _columns_times(x: Any, cotangent: Any) -> Array:
     narrower of the two is transposed before."""
     x, cotangent = (one.reshape(-1, one.shape[-1]) for one in (x, cotangent))
     if cotangent.shape[-1] < x.shape[-1]:
-        return (jax.lax.optimization_barrier(cotangent.T) @ x).T
+        return jax.lax.optimization_barrier(jax.lax.optimization_barrier(cotangent.T) @ x).T
     return jax.lax.optimization_barrier(x.T) @ cotangent
 
 
