@@ -29,7 +29,7 @@ from fredholm.training.setup import GENERAL_NETWORK, Setup, first_seed, prepare,
 from fredholm.training.stopping import AbstractStop
 
 if TYPE_CHECKING:
-    import xarray
+    pass
 
 logger = logging.getLogger("fredholm")
 DEFAULT_METHOD = Auto()  # of an equation that has no method of its own
@@ -262,16 +262,18 @@ def _packed(training: Training, settings: dict[str, Any], ended: Status) -> Solu
     return Solution(training.setup.problem, stamped, status, training.history(), answer, target, training.snapshot(), states.u)
 
 
-def _warnings(training: Training, settings: dict[str, Any]) -> Callable[["xarray.Dataset"], None]:
-    """One line for each symptom, when it is first seen: at every record those that the history shows, and once, at half of a long training,
-    those that need samples of their own."""
+def _warnings(training: Training, settings: dict[str, Any]) -> Callable[[], None]:
+    """One line for each symptom, when it is first seen: from half of a training on at every record those that the history shows, and once,
+    at half of a long one, those that need samples of their own."""
     setup, looked = training.setup, False
     said = {"uniqueness", "variance"}  # the equation itself was asked before the first step
 
-    def watch(history: "xarray.Dataset") -> None:
+    def watch() -> None:
         nonlocal looked
-        found = seen_in(history, setup.method, setup.steps)
-        if not looked and training.step >= setup.steps / 2:
+        if training.step < setup.steps / 2:
+            return
+        found = seen_in(training.history(), setup.method, setup.steps)
+        if not looked:
             looked = True
             if training.seconds >= LONG:
                 found = _looked_at(training, settings) or found

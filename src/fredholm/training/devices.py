@@ -73,15 +73,15 @@ def over_seeds(
     return compiled(jax.shard_map(of_a_device, mesh=mesh, in_specs=specs, out_specs=SEEDS, check_vma=False))
 
 
-def place(tree: Any, mesh: Mesh) -> Any:
-    """Arrays with a leading axis of seeds, laid out over the devices; by way of the host, since to cut an array of a device into parts
-    takes a program for each shape."""
-    layout = NamedSharding(mesh, SEEDS)
+def place(tree: Any, mesh: Mesh, layout: PartitionSpec = SEEDS) -> Any:
+    """Arrays with a leading axis of seeds, laid out over the devices, or others EVERYWHERE: an array of one device would be copied to the
+    others with every call. By way of the host, since to cut an array of a device into parts takes a program for each shape."""
+    sharding = NamedSharding(mesh, layout)
 
     def placed(leaf: Any) -> jax.Array:
         if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
             return jax.random.wrap_key_data(placed(jax.random.key_data(leaf)))
-        return jax.device_put(np.asarray(leaf), layout)
+        return jax.device_put(np.asarray(leaf), sharding)
 
     return jax.tree.map(placed, tree)
 

@@ -13,7 +13,7 @@ from fredholm.keys import seed_keys
 from fredholm.status import SeedStatus, Status
 from fredholm.storage import flatten, unflatten
 from fredholm.training.chunk import Program, TrainState, begin, compile_chunk, outline
-from fredholm.training.devices import place, seed_mesh, seeds_at_once
+from fredholm.training.devices import EVERYWHERE, SEEDS, place, seed_mesh, seeds_at_once
 from fredholm.training.interrupt import deferred_interrupt
 from fredholm.training.measure import compile_measure
 from fredholm.training.setup import Setup
@@ -39,13 +39,12 @@ class Training:
         known = outline(self.program, setup.network, setup.problem, keys[0])
         start = begin(self.program, setup.network, setup.problem, known, keys)
         equation = start.equation
-        self.equation_arrays, _ = eqx.partition(equation, eqx.is_array)
+        equation_arrays, _ = eqx.partition(equation, eqx.is_array)
+        self.equation_arrays = place(equation_arrays, self.mesh, SEEDS if equation.is_drawn else EVERYWHERE)
         arrays, self.static = eqx.partition(start.states, eqx.is_array)
         self.arrays = place(arrays, self.mesh)
         self._zeros = self._sums = place(start.sums, self.mesh)
         self.keys = place(start.keys, self.mesh)
-        if equation.is_drawn:
-            self.equation_arrays = place(self.equation_arrays, self.mesh)
         together = seeds_at_once(len(setup.seeds) // self.mesh.size, known.largest)
         self._chunk = compile_chunk(self.program, self.static, equation, self.mesh, together, is_short)
         self._measure = compile_measure(self.program, self.static, equation, self.mesh, together)
@@ -135,9 +134,9 @@ def run(
     checkpoint: Callable[[Status], None] | None,
     checkpoint_every: int | None,
     progress: Callable[[Training], None],
-    watch: Callable[["xarray.Dataset"], None],
+    watch: Callable[[], None],
 ) -> Status:
-    """Trains to the last step, the end of the time budget, the stopping rule or Ctrl-C, whichever comes first; `watch` sees the history
+    """Trains to the last step, the end of the time budget, the stopping rule or Ctrl-C, whichever comes first; `watch` is called
     after each record."""
     setup, begin = training.setup, time.perf_counter()
     last_saved, last_saved_at = training.step, time.perf_counter()
@@ -158,7 +157,7 @@ def run(
             if len(training.records) > records:
                 if not np.asarray(training.arrays.alive).any():
                     return Status.FINISHED
-                watch(training.history())
+                watch()
                 if setup.stop is not None and setup.stop(training.history()):
                     return Status.STOPPED
     return Status.FINISHED

@@ -20,9 +20,9 @@ from fredholm.rules import AbstractRule, MonteCarlo
 from fredholm.training.chunk import Program
 from fredholm.training.devices import over_seeds
 
-POINTS, NODES = 64, 16  # volumes of one measurement, and independent nodes at each of them
+POINTS, NODES = 64, 8  # volumes of one measurement, and independent nodes at each of them
 REPLICATES = 4  # draws of a randomised rule at each of a quarter of the volumes: such rules have many nodes
-SCORED = 5000  # points at which the error is looked at during training
+SCORED = 2000  # points at which the error is looked at during training: its curve, not the answer's own evaluation
 
 
 def integration_variances(residual: AbstractResidual, u: Field, key: Key[Array, ""]) -> list[Float[Array, ""]] | None:
