@@ -83,13 +83,13 @@ def _batched(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @_batched
 def _hashed(words: UInt32[Array, "*b 2"], counters: UInt32[Array, "*b n"]) -> tuple[UInt32[Array, "*b n"], UInt32[Array, "*b n"]]:
-    first, second = kept_apart(_threefry)(*_rows(words, counters))
+    first, second = _two_words(*_rows(words, counters))
     return first.reshape(counters.shape), second.reshape(counters.shape)
 
 
 @_batched
 def _hashed_to_one(words: UInt32[Array, "*b 2"], counters: UInt32[Array, "*b n"]) -> UInt32[Array, "*b n"]:
-    return kept_apart(lambda *given: jnp.bitwise_xor(*_threefry(*given)))(*_rows(words, counters)).reshape(counters.shape)
+    return _one_word(*_rows(words, counters)).reshape(counters.shape)
 
 
 def _rows(words: UInt32[Array, "*b 2"], counters: UInt32[Array, "*b n"]) -> list[UInt32[Array, "m"]]:
@@ -113,4 +113,9 @@ def _threefry(
 
 @_batched
 def _inverse_error_function(values: Float[Array, "..."]) -> Float[Array, "..."]:
-    return kept_apart(jax.lax.erf_inv)(values.reshape(-1)).reshape(values.shape)
+    return _erf_inv(values.reshape(-1)).reshape(values.shape)
+
+
+_two_words = kept_apart(_threefry)
+_one_word = kept_apart(lambda *given: jnp.bitwise_xor(*_threefry(*given)))
+_erf_inv = kept_apart(jax.lax.erf_inv)

@@ -153,7 +153,7 @@ class AbstractDomain(eqx.Module):
 
 
 def _base_nodes(bases: tuple[Base, ...], key: Key[Array, ""], n: int) -> Float[Array, "n k"]:
-    """n independent nodes of the base measure; in one draw where all axes are alike, since every draw is a loop to compile and to run."""
+    """n independent nodes of the base measure; in one draw where all axes are alike, since every draw is a program to compile and run."""
     if len(set(bases)) <= 1:
         return bases[0].draw(key, n * len(bases)).reshape(n, len(bases)) if bases else jnp.zeros((n, 0))
     keys = split(key, len(bases))

@@ -104,7 +104,7 @@ def compile_measure(program: Program, static: Any, equation: Equation, mesh: Mes
     evaluation, method = equation.evaluation, program.method
     points = looked_at(equation, SCORED)
     # Where every seed has the same equation its truth is computed once, and not with every record.
-    known = None if points is None or equation.exact is None or equation.is_drawn else equation.truth(points)
+    known = equation.truth(points) if points is not None and evaluation and equation.exact and not equation.is_drawn else None
 
     def one_seed(arrays: Any, equation_arrays: Any, keys: Keys, step: Int[Array, ""]) -> dict[str, Array]:
         equation, state = eqx.combine(equation_arrays, equation_static), eqx.combine(arrays, static)
