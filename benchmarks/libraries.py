@@ -60,7 +60,7 @@ def equation() -> fr.Equation:
     )
 
 
-def fredholm(method: fr.DelayedTarget | fr.Standard, rule: fr.MonteCarlo | fr.Gauss, *, cosine: bool = False) -> Peer:
+def fredholm(method: fr.DelayedTarget | fr.Standard, rule: fr.MonteCarlo | fr.Shared | fr.Gauss, *, cosine: bool = False) -> Peer:
     """With a constant rate as the others have it, or with the schedule that is its default."""
 
     def train(seed: int, steps: int) -> Trained:
@@ -202,6 +202,8 @@ PEERS: dict[str, Callable[[], Peer]] = {
     "fredholm, 1 node, cosine": lambda: fredholm(fr.DelayedTarget(), fr.MonteCarlo(1), cosine=True),
     "fredholm, 16 nodes": lambda: fredholm(fr.DelayedTarget(), fr.MonteCarlo(16)),
     "fredholm, 16 nodes, cosine": lambda: fredholm(fr.DelayedTarget(), fr.MonteCarlo(16), cosine=True),
+    "fredholm, 16 shared nodes": lambda: fredholm(fr.DelayedTarget(), fr.Shared(fr.MonteCarlo(16))),
+    "fredholm, 200 shared nodes": lambda: fredholm(fr.DelayedTarget(), fr.Shared(fr.MonteCarlo(BATCH))),
     "fredholm, 16 Gauss nodes": lambda: fredholm(fr.Standard(), fr.Gauss(16)),
     "fredholm, 16 Gauss nodes, cosine": lambda: fredholm(fr.Standard(), fr.Gauss(16), cosine=True),
     "TorchPhysics, 1 node": lambda: torchphysics(1),
@@ -264,7 +266,7 @@ def results(rows: dict[str, Any]) -> str:
         if "failed" in row:
             lines.append([name, *["–"] * 6, row["failed"]])
             continue
-        other = rows.get("TorchPhysics, 16 nodes" if "16" in name else "TorchPhysics, 1 node", {})
+        other = rows.get("TorchPhysics, 1 node" if ", 1 node" in name else "TorchPhysics, 16 nodes", {})
         faster = Spread.of(ratios(row["rate"], other["rate"])) if other.get("rate") else "–"
         better = Spread.of([np.median(other["errors"]) / error for error in row["errors"]]) if other.get("errors") else "–"
         cells = [Spread.of(row["rate"]), row["steps"], f"{np.median(row['seconds']):.1f}", Spread.of(row["errors"]), faster, better, ""]

@@ -52,6 +52,7 @@ RULES = {
     "smolyak-leja": fr.Smolyak(fr.Leja(1), 1),
     "smolyak-gauss-shift": fr.Smolyak(fr.Gauss(1), 2, fr.Shift()),
     "importance": fr.Importance(fr.MonteCarlo(4), tilted),
+    "shared": fr.Shared(fr.MonteCarlo(4)),
 }
 METHODS = {
     "standard": fr.Standard(),

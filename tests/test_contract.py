@@ -104,6 +104,7 @@ PAIRWISE = [
     ("smoluchowski-constant", "monte-carlo-4", "delayed"),
     ("smoluchowski-constant", "importance", "double-split"),
     ("smoluchowski-golovin", "gauss", "standard"),
+    ("smoluchowski-constant", "shared", "double-split"),
 ]
 
 

@@ -96,6 +96,46 @@ def test_randomised_nodes_make_double_sampling_unbiased_too(key):
     assert abs(mean - true_residual(WITH_F) ** 2) < 5 * error
 
 
+@pytest.mark.parametrize("name", ["with f", "weak"])
+@pytest.mark.parametrize("rule", [fr.MonteCarlo(2), fr.Even(2, fr.Shift())], ids=repr)
+@pytest.mark.parametrize("method", [fr.Standard(), fr.DelayedTarget(tau=0.9, regularization=0.0, split=10.0)], ids=["standard", "delayed"])
+def test_x_that_share_a_draw_are_one_draw(name, rule, method, key):
+    """Three x at one point: the loss has the mean that it has with own draws, and three times the variance."""
+    u, keys = quadratic(A, B), jax.random.split(key, 50_000)
+
+    def losses(rule):
+        return np.asarray(jax.vmap(lambda k: method.loss(u, method.init(u), EQUATIONS[name], [rule], 3, k)[0])(keys), float)
+
+    own, shared = losses(rule), losses(fr.Shared(rule))
+    assert abs(own.mean() - shared.mean()) < 5 * np.hypot(own.std(), shared.std()) / len(keys) ** 0.5
+    assert shared.var() / own.var() == pytest.approx(3, rel=0.1)
+
+
+@pytest.mark.parametrize("name", EQUATIONS)
+def test_double_sampling_of_shared_nodes_is_unbiased(name, key):
+    u, keys, equation = quadratic(A, B), jax.random.split(key, 100_000), EQUATIONS[name]
+    rules = rules_of(equation, fr.Shared(fr.MonteCarlo(1)))
+    losses = np.asarray(jax.vmap(lambda k: fr.DoubleSampling().loss(u, None, equation, rules, 2, k)[0])(keys), float)
+    assert abs(losses.mean() - true_residual(equation) ** 2) < 5 * losses.std() / len(keys) ** 0.5
+
+
+def test_the_network_is_looked_at_once_for_all_x_that_share_their_nodes(key):
+    """5 x and 7 nodes: 35 looks with own nodes, 7 with shared ones, forward and back."""
+    equation = fr.Equation(
+        domain=fr.Interval(0.0, 1.0), f=lambda u, x: u(x), integrals=fr.Integral(fr.Interval(0.0, 1.0), lambda u, x, t: x[0] * u(t))
+    )
+    u = Field(fr.MLP(11, 2).build(1, 1, key), {}, 1, 1)
+
+    def text(rule):
+        return str(jax.make_jaxpr(eqx.filter_grad(lambda u: fr.Standard().loss(u, None, equation, [rule], 5, key)[0]))(u))
+
+    own, shared = text(fr.MonteCarlo(7)), text(fr.Shared(fr.MonteCarlo(7)))
+    of_pairs = ("[5,7,11]", "[35,11]")
+    assert any(shape in own for shape in of_pairs)
+    assert "[7,11]" in shared
+    assert not any(shape in shared for shape in of_pairs)
+
+
 def test_deterministic_nodes_have_no_excess_variance(key):
     losses = [float(fr.Standard().loss(quadratic(A, B), None, WITH_F, [fr.Even(64)], 3, k)[0]) for k in jax.random.split(key, 3)]
     assert losses[0] == losses[1] == losses[2]

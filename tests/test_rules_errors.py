@@ -3,7 +3,7 @@
 import jax
 import pytest
 
-from fredholm.domains import Ball, Box, Circle, Exponential, HalfLine, Interval, Normal, Point, Product, Sphere
+from fredholm.domains import Ball, Box, Circle, Exponential, Given, HalfLine, Interval, Normal, Point, Product, Sphere
 from fredholm.rules import (
     ClenshawCurtis,
     Even,
@@ -15,6 +15,7 @@ from fredholm.rules import (
     QuasiMonteCarlo,
     Rotation,
     Scramble,
+    Shared,
     Shift,
     Smolyak,
     Sobol,
@@ -57,6 +58,10 @@ def test_a_count_is_a_whole_number_from_one_up(rule, n):
         (lambda: Even(3, Rotation()).nodes(Interval(0.0, 1.0), KEY), "no rotation.*Shift"),
         (lambda: Even(3, Rotation()).nodes(Ball((0.0, 0.0)), KEY), "no rotation.*Shift"),
         (lambda: Gauss(40).nodes(HalfLine(), KEY), "fewer nodes.*x64"),
+        (lambda: Shared(3), "Shared rule: got 3.*Shared\\(MonteCarlo\\(16\\)\\)"),
+        (lambda: Shared(Gauss(3)), "share them already; use Gauss\\(n=3"),
+        (lambda: Shared(Shared(MonteCarlo(3))), "shared already"),
+        (lambda: Shared(MonteCarlo(2)).check(Given([[0.0], [1.0]])), "given for each x.*Use MonteCarlo\\(n=2\\)"),
         (lambda: Importance(MonteCarlo(4), Normal((0.0, 0.0))).check(Interval(0.0, 1.0)), "2 dimensions"),
         (lambda: Importance(MonteCarlo(4), Interval(0.0, 2.0)).check(Interval(0.0, 1.0)), "mass 2"),
         (lambda: Importance(MonteCarlo(4), Interval(0.0, 1.0)).check(Interval(0.0, 2.0)), "never reaches"),

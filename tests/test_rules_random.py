@@ -21,6 +21,7 @@ from fredholm.rules import (
     QuasiMonteCarlo,
     Rotation,
     Scramble,
+    Shared,
     Shift,
     Smolyak,
     Sobol,
@@ -82,7 +83,9 @@ def test_a_randomised_rule_is_unbiased(rule, domain):
     assert abs(np.mean(estimates) - exact) < 4.5 * np.std(estimates) / math.sqrt(REPLICATES) + 2e-6 * abs(exact)
 
 
-@pytest.mark.parametrize("rule", [Even(4, Shift()), QuasiMonteCarlo(8, Sobol(), Scramble()), MonteCarlo(3)], ids=repr)
+@pytest.mark.parametrize(
+    "rule", [Even(4, Shift()), QuasiMonteCarlo(8, Sobol(), Scramble()), MonteCarlo(3), Shared(MonteCarlo(3))], ids=repr
+)
 def test_a_pair_is_independent(rule):
     """The product of two independent estimates has the product of the means: what double sampling rests on."""
     interval, g = Interval(0.0, 1.0), lambda t: (t[0] > 0.37) + t[0]

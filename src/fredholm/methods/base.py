@@ -66,9 +66,10 @@ class AbstractMethod(eqx.Module):
         self, u: Field, state: Any, equation: Equation, rules: Sequence[AbstractRule], batch: int, key: Key[Array, ""]
     ) -> tuple[Float[Array, ""], Info]:
         """The loss of one step and its parts: the mean over a fresh batch of x, plus the conditions."""
-        key_points, key_nodes, key_conditions = split(key, 3)
+        key_points, key_nodes, key_conditions, key_step = split(key, 4)
         points = jax.vmap(equation.domain.sample)(split(key_points, batch))
         keys = split(key_nodes, batch)
+        rules = [rule.in_step(fold_in(key_step, index)) for index, rule in enumerate(rules)]
         (_, own), *others = residuals(equation, rules)
         parts = jax.vmap(lambda x, k: self.residual_loss(u.remembering(), state, equation, own, x, k))(points, keys)
         info = {name: jnp.mean(values) for name, values in parts.items()}

@@ -9,6 +9,7 @@ from fredholm.rules.monte_carlo import MonteCarlo
 from fredholm.rules.quasi_monte_carlo import QuasiMonteCarlo
 from fredholm.rules.randomize import Rotation, Scramble, Shift
 from fredholm.rules.sequences import AbstractSequence, AdditiveRecursion, Halton, Lattice, Sobol
+from fredholm.rules.shared import Shared
 from fredholm.rules.smolyak import Smolyak
 from fredholm.rules.tensor import AbstractTensorRule
 
@@ -30,6 +31,7 @@ __all__ = [
     "QuasiMonteCarlo",
     "Rotation",
     "Scramble",
+    "Shared",
     "Shift",
     "Smolyak",
     "Sobol",

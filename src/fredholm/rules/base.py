@@ -37,6 +37,10 @@ class AbstractRule(eqx.Module):
         first, second = split(key)
         return self.nodes(domain, first), other.nodes(domain, second)
 
+    def in_step(self, key: Key[Array, ""]) -> "AbstractRule":
+        """The rule as it is in one step of a training, which has a key: most rules know of none, and every x has a draw of its own."""
+        return self
+
     def check(self, domain: AbstractDomain) -> None:
         """Raises `ValueError` where the rule makes no sense on the domain."""
 

@@ -1,0 +1,82 @@
+"""One draw of nodes for all x of a step."""
+
+from typing import Any
+
+import equinox as eqx
+from jaxtyping import Array, Key
+
+from fredholm.domains import AbstractDomain, Nodes
+from fredholm.rules.base import AbstractRule
+
+
+class Shared(AbstractRule):
+    r"""A random rule whose draw all x of a step share, where every x else has a draw of its own.
+
+    Where the integral is over the same domain at every x, $\int k(x, t)\,u(t)\,dt$, the network is then looked at N times a step, not N
+    times for each x of the batch, so that N can be as large as the batch for the price of a second look at each x. Where the domain
+    moves with x, the x share the random numbers and nothing is saved. Every estimate is as good as before and as free of bias, and so is
+    the loss of each method; but the errors at all x of a step now go the same way, so its gradient is the noisier of two with equal N.
+    """
+
+    rule: AbstractRule = eqx.field(converter=lambda rule: _random(rule))  # MonteCarlo(n), Even(n, Shift()), ...
+
+    def size(self, domain: AbstractDomain) -> int:
+        return self.rule.size(domain)
+
+    @property
+    def is_random(self) -> bool:
+        return True
+
+    def nodes(self, domain: AbstractDomain, key: Key[Array, ""]) -> Nodes:
+        return self.rule.nodes(domain, key)
+
+    def pair(self, other: AbstractRule, domain: AbstractDomain, key: Key[Array, ""]) -> tuple[Nodes, Nodes]:
+        return self.rule.pair(other, domain, key)
+
+    def in_step(self, key: Key[Array, ""]) -> AbstractRule:
+        return _OfStep(self.rule, key)
+
+    def absolute_weight(self, domain: AbstractDomain) -> float:
+        return self.rule.absolute_weight(domain)
+
+    def has_negative_weights(self, domain: AbstractDomain) -> bool:
+        return self.rule.has_negative_weights(domain)
+
+    def check(self, domain: AbstractDomain) -> None:
+        if domain.samples is not None:
+            raise ValueError(
+                f"{self!r}: {type(domain).__name__} has samples that were given for each x, which no other x can share. Use {self.rule!r}."
+            )
+        self.rule.check(domain)
+
+
+class _OfStep(AbstractRule):
+    """The rule within one step: its draw comes from the key of the step, whichever x asks."""
+
+    rule: AbstractRule
+    key: Key[Array, ""]
+
+    def size(self, domain: AbstractDomain) -> int:
+        return self.rule.size(domain)
+
+    @property
+    def is_random(self) -> bool:
+        return True
+
+    def nodes(self, domain: AbstractDomain, key: Key[Array, ""]) -> Nodes:
+        return self.rule.nodes(domain, self.key)
+
+    def pair(self, other: AbstractRule, domain: AbstractDomain, key: Key[Array, ""]) -> tuple[Nodes, Nodes]:
+        if isinstance(other, _OfStep):
+            return self.rule.pair(other.rule, domain, self.key)
+        return self.nodes(domain, key), other.nodes(domain, key)  # the key of the step and that of x are independent
+
+
+def _random(rule: Any) -> AbstractRule:
+    if not isinstance(rule, AbstractRule):
+        raise ValueError(f"Shared rule: got {rule!r}; expected a rule, for instance Shared(MonteCarlo(16)).")
+    if isinstance(rule, Shared):
+        raise ValueError(f"Shared({rule!r}): it is shared already; use {rule!r}.")
+    if not rule.is_random:
+        raise ValueError(f"Shared({rule!r}): its nodes are the same in every draw, so all x share them already; use {rule!r}.")
+    return rule
