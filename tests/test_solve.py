@@ -113,6 +113,25 @@ def test_averaging_does_not_change_the_training_and_is_the_answer(tmp_path):
         assert np.array_equal(made.main(POINTS), other.main(POINTS))
 
 
+def test_what_a_method_observes_is_drawn_apart_from_its_loss(key):
+    """`fold_in(key, i)` is the i-th of `split(key, n)`: the key of one must not be among those that the other splits off."""
+    seen = {}
+
+    class Watched(fr.Standard):
+        def observe(self, u, state, equation, batch, step, key):
+            seen["observe"] = np.asarray(jax.random.key_data(key))
+            return state
+
+        def loss(self, u, state, equation, rules, batch, key):
+            seen["loss"] = np.asarray(jax.random.key_data(jax.random.split(key, 4)))
+            return super().loss(u, state, equation, rules, batch, key)
+
+    program = Program(Watched(), (fr.MonteCarlo(2),), optax.adam(1e-2), 4)
+    state = program.init(TINY["network"].build(1, 1, key), VOLTERRA)
+    program.step(state, VOLTERRA, Keys.of(3), jnp.asarray(5))
+    assert not np.any(np.all(seen["loss"] == seen["observe"], axis=1))
+
+
 def test_a_step_with_an_average_is_the_same_step(key):
     keys = Keys.of(3)
     network, ends = TINY["network"].build(1, 1, key), []

@@ -62,7 +62,8 @@ class Program(eqx.Module):
     def step(self, state: TrainState, equation: Equation, keys: Keys, step: Int[Array, ""]) -> tuple[TrainState, dict[str, Array]]:
         """One step of one seed: loss and gradient on fresh points, the optimiser, the method's own update."""
         key = fold_in(keys.data, step)
-        observed = self.method.observe(state.u, state.method, equation, self.batch, step, fold_in(key, 1))
+        # fold_in(key, i) is the key i of any split(key, n), and the loss splits its key in four.
+        observed = self.method.observe(state.u, state.method, equation, self.batch, step, fold_in(key, 4))
         compute = eqx.filter_value_and_grad(self.method.loss, has_aux=True)
         (loss, info), gradient = compute(state.u, observed, equation, self.rules, self.batch, key)
         updates, optimizer = self.optimizer.update(gradient, state.optimizer, eqx.filter(state.u, eqx.is_inexact_array))
