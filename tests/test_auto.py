@@ -130,6 +130,18 @@ def test_it_is_the_default_of_an_equation_of_ones_own_and_leaves_alone_what_is_g
     assert fr.solve(fr.problems.Volterra(), steps=2, batch=4, **KEYWORDS).settings["auto"] is None, "a problem with its own method"
 
 
+def test_nodes_that_all_x_share_leave_the_looks_of_a_step_to_more_x():
+    moving = fr.Integral(lambda x: fr.Interval(0.0, 1.0 + x[0]), lambda u, x, t: 0.2 * u(t / 2))
+    moves = fr.Equation(domain=UNIT, f=lambda u, x: u(x), integrals=moving, y=1.0)
+    batches = {}
+    for name, equation in {"same": SMOOTH, "moves": moves}.items():
+        chosen = choose(AUTO, equation, NETWORK, {"rule": fr.Shared(fr.MonteCarlo(24))})
+        batches[name] = chosen.batch
+        told = [reason for reason in chosen.reasons if reason.startswith("batch")]
+        assert ("24 of them are shared by all x" in told[0]) == (name == "same")
+    assert batches == {"same": 200 - 24, "moves": 200 // 25}
+
+
 def test_a_weak_form_goes_by_its_noise():
     choice = choose(AUTO, FLUX, NETWORK, {})
     assert choice.method == fr.DelayedTarget(), choice.reasons

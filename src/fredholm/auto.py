@@ -21,7 +21,7 @@ from fredholm.networks import AbstractNetwork, Field
 from fredholm.once import compiled_once
 from fredholm.optimizers import AbstractOptimizer, Muon, Transformation
 from fredholm.residual import AbstractResidual
-from fredholm.rules import AbstractRule, Even, Gauss, MonteCarlo, QuasiMonteCarlo, Rotation, Scramble, Shift, Sobol
+from fredholm.rules import AbstractRule, Even, Gauss, MonteCarlo, QuasiMonteCarlo, Rotation, Scramble, Shared, Shift, Sobol
 from fredholm.training.loop import Training
 from fredholm.training.setup import GENERAL_AVERAGE, GENERAL_BATCH, GENERAL_STEPS, Setup
 from fredholm.validation import check_equation, pick, sample_points
@@ -82,7 +82,9 @@ class Pilot:
         while training.step < auto.pilot:
             training.advance(auto.pilot)
         self.u: Field = jax.tree.map(lambda leaf: leaf[0] if eqx.is_array(leaf) else leaf, training.states.u)
-        self.evaluations += auto.pilot * (BATCH * looks(self.problem, method, rule) + looks_for_drift(self.problem, method))
+        together = shared_looks(self.problem, method, rule)
+        own = looks(self.problem, method, rule) - together
+        self.evaluations += auto.pilot * (BATCH * own + together + looks_for_drift(self.problem, method))
         self.reference, squares = self._reference()
         self.scale = float(np.mean(squares)) + 1e-30
 
@@ -207,11 +209,22 @@ def measures_of(residual: AbstractResidual, *, without_rule: bool = False) -> li
 
 
 def looks(problem: Equation, method: AbstractMethod, rule: AbstractRule) -> int:
-    """Looks at u for one x of one step: at x, and at every node; twice where a method draws the nodes twice."""
-    nodes = sum((integral.rule or rule).size(measure) for integral, measure in zip(problem.integrals, measures_of(problem), strict=True))
+    """Looks at u for one x of one step: at x, and at every node."""
+    return 1 + sum(_looks_at_nodes(problem, method, rule))
+
+
+def shared_looks(problem: Equation, method: AbstractMethod, rule: AbstractRule) -> int:
+    """Those of them that all x of a step have in common: at shared nodes of a domain that is the same at every x."""
+    pairs = zip(problem.integrals, _looks_at_nodes(problem, method, rule), strict=True)
+    return sum(n for one, n in pairs if isinstance(one.rule or rule, Shared) and isinstance(one.over, AbstractDomain))
+
+
+def _looks_at_nodes(problem: Equation, method: AbstractMethod, rule: AbstractRule) -> list[int]:
+    """For each integral; twice where a method draws the nodes twice."""
     twice = isinstance(method, DelayedTarget) and method.has_main(problem)
     twice = twice or (isinstance(method, DoubleSampling) and not isinstance(rule, MonteCarlo))
-    return 1 + nodes * (2 if twice else 1)
+    pairs = zip(problem.integrals, measures_of(problem), strict=True)
+    return [(integral.rule or rule).size(measure) * (2 if twice else 1) for integral, measure in pairs]
 
 
 def looks_for_drift(problem: Equation, method: AbstractMethod) -> int:
@@ -364,11 +377,12 @@ def _unbiased(pilot: Pilot, given: AbstractRule | None, reasons: list[str]) -> A
 
 
 def _batch(auto: Auto, pilot: Pilot, method: AbstractMethod, rule: AbstractRule, reasons: list[str]) -> int:
-    cost = looks(pilot.problem, method, rule)
-    batch = max(FEWEST, min(LARGEST, auto.points // cost))
+    together = shared_looks(pilot.problem, method, rule)
+    cost = looks(pilot.problem, method, rule) - together
+    batch = max(FEWEST, min(LARGEST, (auto.points - together) // cost))
     besides = looks_for_drift(pilot.problem, method)
-    more = f"; {besides} more measure λ" if besides else ""
-    reasons.append(f"batch {batch}: each x takes {cost} looks at u, and a step has about {auto.points} of them{more}")
+    more = (f"; {together} of them are shared by all x" if together else "") + (f"; {besides} more measure λ" if besides else "")
+    reasons.append(f"batch {batch}: each x takes {cost} look{'s' * (cost > 1)} at u, and a step has about {auto.points} of them{more}")
     return batch
 
 
