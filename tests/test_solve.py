@@ -113,6 +113,13 @@ def test_averaging_does_not_change_the_training_and_is_the_answer(tmp_path):
         assert np.array_equal(made.main(POINTS), other.main(POINTS))
 
 
+def test_one_seed_says_that_it_has_no_interval():
+    one, two = (str(fr.solve(VOLTERRA, steps=2, seeds=seeds, **TINY)) for seeds in (1, 2))
+    assert "no interval, which takes two seeds" in one
+    assert "nan" not in one
+    assert "95 % interval over seeds [" in two
+
+
 def test_what_a_method_observes_is_drawn_apart_from_its_loss(key):
     """`fold_in(key, i)` is the i-th of `split(key, n)`: the key of one must not be among those that the other splits off."""
     seen = {}

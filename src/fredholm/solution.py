@@ -296,7 +296,8 @@ class Solution:
         score = self.score()
         if score is not None:
             name, (mean, low, high) = score
-            lines.append(("error", f"{name} {mean:.3g}, 95 % interval over seeds [{low:.3g}, {high:.3g}]"))
+            spread = f"95 % interval over seeds [{low:.3g}, {high:.3g}]" if np.isfinite(low) else "no interval, which takes two seeds"
+            lines.append(("error", f"{name} {mean:.3g}, {spread}"))
         for name, values in self.unknowns.items():
             lines.append((name, describe_unknown(values[self.good])))
         return lines

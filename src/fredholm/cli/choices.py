@@ -20,6 +20,7 @@ from fredholm.training.setup import GENERAL_METHOD, GENERAL_NETWORK, GENERAL_OPT
 from fredholm.training.stopping import Tolerance
 
 PRECISIONS = ("float32", "float64")
+MADE_OF_OTHERS = {"Smolyak": "Gauss(1), 3", "Shared": "MonteCarlo(16)", "Importance": "MonteCarlo(16), Normal((0.0,))"}  # with an example
 METHOD_OPTIONS: Sequence[str] = list(dict.fromkeys(name for noun in METHODS.values() for name in fields(noun)))
 
 
@@ -109,8 +110,7 @@ def rule_of(problem: Equation, options: Namespace) -> AbstractRule | None:
     if required == ["n"]:
         raise ValueError(f"--rule {options.rule}: it needs --n, how many nodes.")
     if required:
-        example = f"--rule '{noun.__name__}({', '.join(required)})'"
-        raise ValueError(f"--rule {options.rule}: it needs {' and '.join(required)}; write it as in Python, {example}.")
+        raise ValueError(f"--rule {options.rule}: it needs {' and '.join(required)}; {_as_in_python(noun)}.")
     return noun(**given)
 
 
@@ -121,7 +121,12 @@ def _randomization(name: str) -> Any:
 def _check_fields(noun: type, given: Mapping[str, Any]) -> None:
     for name, chosen in given.items():
         if name not in fields(noun) and chosen is not None:
-            raise ValueError(f"--{name}: the rule {kebab(noun.__name__)} has no such option; it has {', '.join(fields(noun))}.")
+            more = f"; {_as_in_python(noun)}" if noun.__name__ in MADE_OF_OTHERS else ""
+            raise ValueError(f"--{name}: the rule {kebab(noun.__name__)} has no such option; it has {', '.join(fields(noun))}{more}.")
+
+
+def _as_in_python(noun: type) -> str:
+    return f"write it as in Python, --rule '{noun.__name__}({MADE_OF_OTHERS[noun.__name__]})'"
 
 
 def _replaced(rule: AbstractRule, given: Mapping[str, Any]) -> AbstractRule:
