@@ -21,8 +21,8 @@ from jaxtyping import Array, Float
 from scipy.optimize import minimize
 
 import fredholm as fr
-from fredholm.auto import looks
 from fredholm.keys import Keys
+from fredholm.looks import looks
 from fredholm.methods.base import draw, estimate
 from fredholm.networks import Field
 from fredholm.residual import AbstractResidual
@@ -122,7 +122,7 @@ def error(one: Start, vector: Any) -> float:
 def measure(make: Callable[[], fr.Equation], rule: Any) -> dict[str, list[float]]:
     """The errors of all seeds by optimiser."""
     problem = make()
-    cost = looks(problem, fr.Standard(), rule)
+    cost = looks(problem, fr.Standard(), rule).of(1)
     batch = POINTS // cost
     keywords = {"rule": rule, "network": NETWORK, "optimizer": fr.Muon(), "steps": STEPS, "batch": batch, "average": 0.999}
     solution = fr.solve(problem, fr.Standard(), seeds=SEEDS, progress=False, throw=False, **keywords)

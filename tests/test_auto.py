@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import fredholm as fr
-from fredholm.auto import Pilot, _method_and_rule, _quiet_rule, accurate, candidates, choose, looks, unbiased_candidates
+from fredholm.auto import Pilot, _method_and_rule, _quiet_rule, accurate, candidates, choose, unbiased_candidates
+from fredholm.looks import looks
 from fredholm.recipes import decode
 from fredholm.storage import RunFolder
 
@@ -138,7 +139,7 @@ def test_nodes_that_all_x_share_leave_the_looks_of_a_step_to_more_x():
         chosen = choose(AUTO, equation, NETWORK, {"rule": fr.Shared(fr.MonteCarlo(24))})
         batches[name] = chosen.batch
         told = [reason for reason in chosen.reasons if reason.startswith("batch")]
-        assert ("24 of them are shared by all x" in told[0]) == (name == "same")
+        assert ("a step has 200 of them, 24 of them shared by all x" in told[0]) == (name == "same")
     assert batches == {"same": 200 - 24, "moves": 200 // 25}
 
 
@@ -169,7 +170,7 @@ def test_the_noise_that_counts_is_what_the_nodes_make():
     """The rest of a gradient's variance, from x to x, falls with the residual, and would make few nodes look better than they are."""
     pilot = Pilot(AUTO, ROUGH, NETWORK, "float32", 0)
     method = fr.DelayedTarget()  # its gradient is linear in the estimate, so that its variance falls as 1/N
-    one, many = (pilot.noise(method, rule) / looks(ROUGH, method, rule) for rule in (fr.MonteCarlo(1), fr.MonteCarlo(16)))
+    one, many = (pilot.noise(method, rule) / looks(ROUGH, method, rule).of(1) for rule in (fr.MonteCarlo(1), fr.MonteCarlo(16)))
     assert 8 < one / many < 32
     smooth = Pilot(AUTO, SMOOTH, NETWORK, "float32", 0)
     assert smooth.noise(fr.Standard(), fr.Gauss(8)) == 0, "nodes that are always the same make none"

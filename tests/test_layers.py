@@ -15,6 +15,7 @@ LAYERS = [
     {"equation"},
     {"methods"},
     {"validation", "problems", "theory"},
+    {"looks"},
     {"inspection"},
     {"recipes", "files", "status", "storage", "progress"},
     {"solution"},

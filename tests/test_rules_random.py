@@ -102,6 +102,22 @@ def test_a_pair_is_independent(rule):
     assert abs(product.mean() - a.mean() * b.mean()) < 5 * error
 
 
+def test_a_shared_draw_is_independent_of_one_of_its_own():
+    """A target on shared nodes with a main part on nodes of each x."""
+    steps, keys = (jax.random.split(jax.random.key(seed), 20_000) for seed in (2, 3))
+    unit, one = Interval(0.0, 1.0), MonteCarlo(1)
+    for order in ((0, 1), (1, 0)):
+
+        @jax.vmap
+        def both(step, key, order=order):
+            rules = [Shared(one).in_step(step), one]
+            first, second = (rules[at] for at in order)
+            return jnp.concatenate([nodes.points[0] for nodes in first.pair(second, unit, key)])
+
+        a, b = np.asarray(both(steps, keys), float).T
+        assert abs(np.corrcoef(a, b)[0, 1]) < 5 / math.sqrt(20_000)
+
+
 def test_variance_from_replicates_agrees_with_brute_force():
     """A shifted even rule in one dimension: the estimator's law is known, since the shift is one uniform number."""
     n, interval, g = 5, Interval(0.0, 1.0), lambda t: t**2 + (t > 0.3)

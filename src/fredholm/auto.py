@@ -14,17 +14,16 @@ from fredholm.checks import positive_integer
 from fredholm.domains import AbstractDomain, Atoms, Base
 from fredholm.equation import Equation
 from fredholm.keys import Keys
+from fredholm.looks import looks, looks_for_drift, measures_of
 from fredholm.methods import AbstractMethod, Auto, DelayedTarget, DoubleSampling, Standard
 from fredholm.methods.base import draw, estimate, residuals
-from fredholm.methods.delayed_target import OBSERVED
 from fredholm.networks import AbstractNetwork, Field
 from fredholm.once import compiled_once
 from fredholm.optimizers import AbstractOptimizer, Muon, Transformation
-from fredholm.residual import AbstractResidual
-from fredholm.rules import AbstractRule, Even, Gauss, MonteCarlo, QuasiMonteCarlo, Rotation, Scramble, Shared, Shift, Sobol
+from fredholm.rules import AbstractRule, Even, Gauss, MonteCarlo, QuasiMonteCarlo, Rotation, Scramble, Shift, Sobol
 from fredholm.training.loop import Training
 from fredholm.training.setup import GENERAL_AVERAGE, GENERAL_BATCH, GENERAL_STEPS, Setup
-from fredholm.validation import check_equation, pick, sample_points
+from fredholm.validation import check_equation
 
 BATCH = 32  # of the pilot's training
 PLACES = 64  # points x at which rules are compared
@@ -82,9 +81,7 @@ class Pilot:
         while training.step < auto.pilot:
             training.advance(auto.pilot)
         self.u: Field = jax.tree.map(lambda leaf: leaf[0] if eqx.is_array(leaf) else leaf, training.states.u)
-        together = shared_looks(self.problem, method, rule)
-        own = looks(self.problem, method, rule) - together
-        self.evaluations += auto.pilot * (BATCH * own + together + looks_for_drift(self.problem, method))
+        self.evaluations += auto.pilot * (looks(self.problem, method, rule).of(BATCH) + looks_for_drift(self.problem, method))
         self.reference, squares = self._reference()
         self.scale = float(np.mean(squares)) + 1e-30
 
@@ -125,7 +122,7 @@ class Pilot:
             return jax.vmap(one)(keys)
 
         found = np.asarray(compute(_places()), float)
-        self.evaluations += PLACES * draws * (looks(self.problem, Standard(), rule) - 1)
+        self.evaluations += PLACES * draws * (looks(self.problem, Standard(), rule).of(1) - 1)
         return float(np.mean(np.sum((found - self.reference[:, None]) ** 2, axis=-1))) / self.scale
 
     def noise(self, method: AbstractMethod, rule: AbstractRule) -> float:
@@ -148,7 +145,7 @@ class Pilot:
 
             return jnp.mean(jax.lax.map(one, keys, batch_size=32))
 
-        cost = looks(self.problem, method, rule)
+        cost = looks(self.problem, method, rule).of(1)
         self.evaluations += 2 * GRADIENTS * cost
         return float(compute(jax.random.split(jax.random.key(2), GRADIENTS))) * cost
 
@@ -200,38 +197,6 @@ def choose(
     if evaluations:
         reasons.append(f"the pilot cost {evaluations:,} looks at u and {seconds:.1f} s, besides the steps of the run")
     return Choice(*choice, optimizer, average, tuple(reasons), evaluations, seconds)
-
-
-def measures_of(residual: AbstractResidual, *, without_rule: bool = False) -> list[AbstractDomain]:
-    """The measures of the integrals of an equation, or of a condition, at some x; or only of those that have no rule of their own."""
-    x = pick(sample_points(residual, 1), 0)
-    return [integral.measure(x) for integral in residual.integrals if not (without_rule and integral.rule is not None)]
-
-
-def looks(problem: Equation, method: AbstractMethod, rule: AbstractRule) -> int:
-    """Looks at u for one x of one step: at x, and at every node."""
-    return 1 + sum(_looks_at_nodes(problem, method, rule))
-
-
-def shared_looks(problem: Equation, method: AbstractMethod, rule: AbstractRule) -> int:
-    """Those of them that all x of a step have in common: at shared nodes of a domain that is the same at every x."""
-    pairs = zip(problem.integrals, _looks_at_nodes(problem, method, rule), strict=True)
-    return sum(n for one, n in pairs if isinstance(one.rule or rule, Shared) and isinstance(one.over, AbstractDomain))
-
-
-def _looks_at_nodes(problem: Equation, method: AbstractMethod, rule: AbstractRule) -> list[int]:
-    """For each integral; twice where a method draws the nodes twice."""
-    twice = isinstance(method, DelayedTarget) and method.has_main(problem)
-    twice = twice or (isinstance(method, DoubleSampling) and not isinstance(rule, MonteCarlo))
-    pairs = zip(problem.integrals, measures_of(problem), strict=True)
-    return [(integral.rule or rule).size(measure) * (2 if twice else 1) for integral, measure in pairs]
-
-
-def looks_for_drift(problem: Equation, method: AbstractMethod) -> int:
-    """Looks at u in each step by which a delayed target measures λ: the network and its target at x, and at two nodes of each integral."""
-    if not isinstance(method, DelayedTarget) or method.regularization is not None:
-        return 0
-    return OBSERVED * (4 * len(problem.integrals) + (0 if problem.is_weak else 2))
 
 
 def accepts(method: AbstractMethod, problem: Equation, rule: AbstractRule) -> bool:
@@ -308,7 +273,7 @@ def _method_and_rule(
     if given is not None:
         return method, given
     fitting = [rule for rule in unbiased_candidates(pilot.all_measures) if accepts(method, pilot.problem, rule)]
-    tried = [rule for rule in fitting if looks(pilot.problem, method, rule) * FEWEST <= auto.points] or fitting[:1] or [MonteCarlo(1)]
+    tried = [rule for rule in fitting if looks(pilot.problem, method, rule).of(FEWEST) <= auto.points] or fitting[:1] or [MonteCarlo(1)]
     noises = {rule: pilot.noise(method, rule) for rule in tried}
     least = min((noise for noise in noises.values() if np.isfinite(noise)), default=0.0)
     # The first where nothing was measured: a pilot that ran away has no finite gradient.
@@ -324,7 +289,7 @@ def _quiet_rule(auto: Auto, pilot: Pilot, given: AbstractRule | None, steps: int
     if given is not None:
         tried = [given]
     else:
-        tried = [rule for rule in candidates(pilot.all_measures) if looks(pilot.problem, Standard(), rule) * FEWEST <= auto.points]
+        tried = [rule for rule in candidates(pilot.all_measures) if looks(pilot.problem, Standard(), rule).of(FEWEST) <= auto.points]
     found: list[float] = []
     for index, rule in enumerate(tried):
         found.append(pilot.error(rule))
@@ -377,12 +342,11 @@ def _unbiased(pilot: Pilot, given: AbstractRule | None, reasons: list[str]) -> A
 
 
 def _batch(auto: Auto, pilot: Pilot, method: AbstractMethod, rule: AbstractRule, reasons: list[str]) -> int:
-    together = shared_looks(pilot.problem, method, rule)
-    cost = looks(pilot.problem, method, rule) - together
-    batch = max(FEWEST, min(LARGEST, (auto.points - together) // cost))
+    cost = looks(pilot.problem, method, rule)
+    batch = max(FEWEST, min(LARGEST, (auto.points - cost.shared) // cost.own))
     besides = looks_for_drift(pilot.problem, method)
-    more = (f"; {together} of them are shared by all x" if together else "") + (f"; {besides} more measure λ" if besides else "")
-    reasons.append(f"batch {batch}: each x takes {cost} look{'s' * (cost > 1)} at u, and a step has about {auto.points} of them{more}")
+    more = (f", {cost.shared} of them shared by all x" if cost.shared else "") + (f"; {besides} more measure λ" if besides else "")
+    reasons.append(f"batch {batch}: each x takes {cost.own} look{'s' * (cost.own > 1)} at u, and a step has {cost.of(batch)} of them{more}")
     return batch
 
 

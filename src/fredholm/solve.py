@@ -5,7 +5,7 @@ import logging
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import jax
 import optax
@@ -27,9 +27,6 @@ from fredholm.training.devices import gather
 from fredholm.training.loop import Training, describe_failures, run
 from fredholm.training.setup import GENERAL_NETWORK, Setup, first_seed, prepare, steps_of, time_budget
 from fredholm.training.stopping import AbstractStop
-
-if TYPE_CHECKING:
-    pass
 
 logger = logging.getLogger("fredholm")
 DEFAULT_METHOD = Auto()  # of an equation that has no method of its own

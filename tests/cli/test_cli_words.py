@@ -11,7 +11,7 @@ import pytest
 import fredholm as fr
 from commands import TINY, command
 from fredholm.cli import main, values
-from fredholm.cli.choices import keywords_of, method_of, problem_of
+from fredholm.cli.choices import MADE_OF_OTHERS, keywords_of, method_of, problem_of
 from fredholm.cli.names import METHODS, PROBLEMS, RULES, comments, fields, first_line, kebab, plain
 from fredholm.cli.parser import parse
 
@@ -216,6 +216,13 @@ def test_wrong_input_is_one_line_and_leaves_nothing(line, message, here, capsys)
     assert error.count("\n") == 1
     assert out == ""
     assert sorted(path.name for path in here.iterdir() if path.name != "__pycache__") == before
+
+
+def test_every_rule_that_is_made_of_others_has_an_example_that_works():
+    nested = {noun for noun in RULES.values() if "n" not in fields(noun)}
+    assert {noun.__name__ for noun in nested} == set(MADE_OF_OTHERS)
+    for noun in nested:
+        assert isinstance(values.noun(f"{noun.__name__}({MADE_OF_OTHERS[noun.__name__]})"), noun)
 
 
 def test_an_error_while_training_starts_leaves_nothing(monkeypatch, capsys, here):

@@ -103,7 +103,8 @@ def print_results(solutions: Mapping[str, fr.Solution]) -> None:
         mean, low, high = score[1] if score else _last_loss(solution)
         seeds = f"{int(solution.good.sum())} of {len(solution.seeds)}"
         learned = [_learned(solution, unknown) for unknown in unknowns]
-        table.add_row(name, f"{mean:.3g}", rf"\[{low:.3g}, {high:.3g}]", *learned, seeds, str(solution.steps), f"{solution.seconds:.1f}")
+        interval = rf"\[{low:.3g}, {high:.3g}]" if np.isfinite(low) else "takes two seeds"
+        table.add_row(name, f"{mean:.3g}", interval, *learned, seeds, str(solution.steps), f"{solution.seconds:.1f}")
     Console().print(table)
 
 

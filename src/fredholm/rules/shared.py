@@ -9,7 +9,26 @@ from fredholm.domains import AbstractDomain, Nodes
 from fredholm.rules.base import AbstractRule
 
 
-class Shared(AbstractRule):
+class _Around(AbstractRule):
+    """A random rule, and something else about it."""
+
+    rule: eqx.AbstractVar[AbstractRule]
+
+    def size(self, domain: AbstractDomain) -> int:
+        return self.rule.size(domain)
+
+    @property
+    def is_random(self) -> bool:
+        return True
+
+    def absolute_weight(self, domain: AbstractDomain) -> float:
+        return self.rule.absolute_weight(domain)
+
+    def has_negative_weights(self, domain: AbstractDomain) -> bool:
+        return self.rule.has_negative_weights(domain)
+
+
+class Shared(_Around):
     r"""A random rule whose draw all x of a step share, where every x else has a draw of its own.
 
     Where the integral is over the same domain at every x, $\int k(x, t)\,u(t)\,dt$, the network is then looked at N times a step, not N
@@ -20,27 +39,11 @@ class Shared(AbstractRule):
 
     rule: AbstractRule = eqx.field(converter=lambda rule: _random(rule))  # MonteCarlo(n), Even(n, Shift()), ...
 
-    def size(self, domain: AbstractDomain) -> int:
-        return self.rule.size(domain)
-
-    @property
-    def is_random(self) -> bool:
-        return True
-
     def nodes(self, domain: AbstractDomain, key: Key[Array, ""]) -> Nodes:
         return self.rule.nodes(domain, key)
 
-    def pair(self, other: AbstractRule, domain: AbstractDomain, key: Key[Array, ""]) -> tuple[Nodes, Nodes]:
-        return self.rule.pair(other, domain, key)
-
     def in_step(self, key: Key[Array, ""]) -> AbstractRule:
         return _OfStep(self.rule, key)
-
-    def absolute_weight(self, domain: AbstractDomain) -> float:
-        return self.rule.absolute_weight(domain)
-
-    def has_negative_weights(self, domain: AbstractDomain) -> bool:
-        return self.rule.has_negative_weights(domain)
 
     def check(self, domain: AbstractDomain) -> None:
         if domain.samples is not None:
@@ -50,18 +53,11 @@ class Shared(AbstractRule):
         self.rule.check(domain)
 
 
-class _OfStep(AbstractRule):
+class _OfStep(_Around):
     """The rule within one step: its draw comes from the key of the step, whichever x asks."""
 
     rule: AbstractRule
     key: Key[Array, ""]
-
-    def size(self, domain: AbstractDomain) -> int:
-        return self.rule.size(domain)
-
-    @property
-    def is_random(self) -> bool:
-        return True
 
     def nodes(self, domain: AbstractDomain, key: Key[Array, ""]) -> Nodes:
         return self.rule.nodes(domain, self.key)
