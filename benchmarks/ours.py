@@ -1,10 +1,12 @@
 """fredholm as `solve` runs it: its own compiled chunk of steps, seeds sharded over the devices."""
 
+from dataclasses import replace
 from typing import Any
 
 import jax
 
 import fredholm as fr
+from fredholm.training.chunk import compile_chunk
 from fredholm.training.loop import Training
 from fredholm.training.setup import prepare
 
@@ -17,10 +19,13 @@ def training(equation: fr.Equation, seeds: int, **keywords: Any) -> Training:
 
 
 class Ours:
-    """So many steps at a time, through the host loop of `solve` without records."""
+    """So many steps at a time, through the host loop of `solve` without records; with so many x at once, if that is given."""
 
-    def __init__(self, equation: fr.Equation, seeds: int, **keywords: Any):
-        self.training = training(equation, seeds, **keywords)
+    def __init__(self, equation: fr.Equation, seeds: int, at_once: int | None = None, **keywords: Any):
+        self.training = own = training(equation, seeds, **keywords)
+        if at_once is not None:
+            own.program = replace(own.program, at_once=at_once)
+            own._chunk = compile_chunk(own.program, own.static, own.setup.problem, own.mesh, 1, False)
 
     def __call__(self, steps: int) -> None:
         stop = self.training.step + steps

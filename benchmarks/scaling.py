@@ -1,8 +1,9 @@
 """How time and memory grow: `python benchmarks/scaling.py [--write]`.
 
-One quantity at a time from a base: seeds, nodes N, batch V, width, dimension d, and CPU devices, the last in processes of their own since
-their number is fixed when JAX starts. Within a sweep all values take turns. An exponent p of cost ∝ value^p is a least-squares fit of
-logarithms. Memory is what the compiler reserves: the intermediate values of a chunk of steps, and the states of all seeds.
+One quantity at a time from a base: seeds, nodes N, batch V, width, dimension d, the x that go through a step at once, and CPU devices, the
+last in processes of their own since their number is fixed when JAX starts. Within a sweep all values take turns. An exponent p of
+cost ∝ value^p is a least-squares fit of logarithms. Memory is what the compiler reserves: the intermediate values of a chunk of steps, and
+the states of all seeds.
 """
 
 import json
@@ -26,7 +27,9 @@ SWEEPS: dict[str, tuple[tuple[str, str], tuple[int, ...]]] = {
     "batch": (("poisson-2", "delayed"), (50, 200, 800, 3200)),
     "width": (("poisson-2", "delayed"), (16, 32, 64, 128, 256)),
     "d": (("poisson-10", "delayed"), (2, 5, 10, 20, 30)),
+    "x at once": (("poisson-2", "standard-100"), (1, 5, 20, 100, 400)),
 }
+LARGE = 400  # x of a step, with 100 nodes each, where so many at once are swept
 DEVICES = (1, 2)
 
 
@@ -37,6 +40,8 @@ def setting(sweep: str, value: int) -> tuple[Case, int]:
         return own, value
     if sweep == "d":
         return replace(own, dim=value, inputs=value), seeds
+    if sweep == "x at once":
+        return replace(own, batch=LARGE), seeds
     return replace(own, **{{"N": "n"}.get(sweep, sweep): value}), seeds
 
 
@@ -48,10 +53,16 @@ def measure(sweep: str, rounds: int, least: float) -> dict[str, Any]:
         say(f"{sweep} = {value} ...")
         # Balls of the same law in every dimension: the plane of the paper is another problem.
         equation = fr.problems.Poisson(value, charges=[[0.0] * value], **same_law(value)) if sweep == "d" else own.equation()
-        works[str(value)] = Ours(equation, seeds, **own.keywords())
+        works[str(value)] = Ours(equation, seeds, at_once=value if sweep == "x at once" else None, **own.keywords())
         memory[str(value)] = works[str(value)].memory()
     seconds = alternate(works, rounds, least)
     return {"values": list(SWEEPS[sweep][1]), "seconds": list(seconds.values()), "bytes": list(memory.values())}
+
+
+def chosen_at_once() -> int | None:
+    """What a training chooses for itself."""
+    own, seeds = setting("x at once", LARGE)
+    return Ours(own.equation(), seeds, **own.keywords()).training.program.at_once
 
 
 def same_law(d: int) -> dict[str, Any]:
@@ -97,6 +108,14 @@ def results(rows: dict[str, Any]) -> str:
         table(["swept", "time ∝ value^p, all", "upper half", "memory ∝ value^p"], fits),
         table(["swept", "value", "ms for a seed-step", "time of the step / first", "MiB"], lines),
     ]
+    large = rows.get("x at once", {})
+    if large:
+        fastest = min(range(len(large["values"])), key=lambda index: Spread.of(large["seconds"][index]).median)
+        gain = Spread.of(ratios(large["seconds"][-1], large["seconds"][fastest]))
+        body.append(
+            f"A step with {LARGE} x and 100 nodes each is fastest with {large['values'][fastest]} x at once: {gain} times as fast as with "
+            f"all, in {large['bytes'][fastest] / large['bytes'][-1]:.3f} of the memory; fredholm chooses {chosen_at_once()}."
+        )
     if {10, 30} <= set(d.get("values", [])):
         ten, thirty = (d["seconds"][d["values"].index(value)] for value in (10, 30))
         body.append(f"A step at d = 30 takes {Spread.of(ratios(thirty, ten))} times as long as one at d = 10.")

@@ -11,14 +11,15 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from fredholm.checks import positive_integer
+from fredholm.compiling import compiled_once
 from fredholm.domains import AbstractDomain, Atoms, Base
 from fredholm.equation import Equation
 from fredholm.keys import Keys
 from fredholm.looks import looks, looks_for_drift, measures_of
 from fredholm.methods import AbstractMethod, Auto, DelayedTarget, DoubleSampling, Standard
-from fredholm.methods.base import draw, estimate, residuals
+from fredholm.methods.base import draw, estimate
+from fredholm.methods.shares import residuals
 from fredholm.networks import AbstractNetwork, Field
-from fredholm.once import compiled_once
 from fredholm.optimizers import AbstractOptimizer, Muon, Transformation
 from fredholm.rules import AbstractRule, Even, Gauss, MonteCarlo, QuasiMonteCarlo, Rotation, Scramble, Shift, Sobol
 from fredholm.training.loop import Training

@@ -10,12 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Key
 
+from fredholm.compiling import compiled_once, filter_compiled_once
 from fredholm.conditions import IntegralCondition
 from fredholm.domains import AbstractDomain
 from fredholm.equation import Equation
-from fredholm.methods.base import draw, residuals, weighted_integrand
+from fredholm.methods.base import draw, weighted_integrand
+from fredholm.methods.shares import residuals
 from fredholm.networks import AbstractNetwork, Field
-from fredholm.once import compiled_once, filter_compiled_once
 from fredholm.residual import AbstractResidual
 from fredholm.rules import AbstractRule
 

@@ -7,11 +7,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from fredholm.compiling import compiled_once
 from fredholm.domains import Atoms
 from fredholm.equation import Equation
-from fredholm.methods.base import draw, estimate, residuals
+from fredholm.methods.base import draw, estimate
+from fredholm.methods.shares import residuals
 from fredholm.networks import Field
-from fredholm.once import compiled_once
 from fredholm.residual import AbstractResidual, as_vector
 from fredholm.rules import AbstractRule, Even, MonteCarlo, QuasiMonteCarlo, Scramble, Sobol
 from fredholm.validation import pick, sample_points

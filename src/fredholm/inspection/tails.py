@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from fredholm.compiling import compiled_once
 from fredholm.equation import Equation
 from fredholm.networks import MLP, Constrained
-from fredholm.once import compiled_once
 from fredholm.residual import AbstractResidual, Integral
 from fredholm.validation import fresh_field, pick, sample_points
 

@@ -11,11 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from fredholm.compiling import compiled_once
 from fredholm.domains import AbstractDomain, Base
 from fredholm.equation import Equation
-from fredholm.methods.base import draw, estimate, residuals
+from fredholm.methods.base import draw, estimate
+from fredholm.methods.shares import residuals
 from fredholm.networks import MLP, Field, Formed
-from fredholm.once import compiled_once
 from fredholm.residual import AbstractResidual, place
 from fredholm.rules import AbstractRule, Even, Gauss, MonteCarlo, QuasiMonteCarlo, Sobol
 from fredholm.validation import fresh_field, pick, sample_points

@@ -1,7 +1,7 @@
-"""What the four families share: a batch of points, integrals at one point, and the conditions."""
+"""What the four families share: the mean over a batch of points, and integrals at one point."""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import equinox as eqx
@@ -13,6 +13,7 @@ from fredholm.conditions import AbstractCondition
 from fredholm.domains import Nodes
 from fredholm.draws import fold_in, split
 from fredholm.equation import Equation
+from fredholm.methods.shares import Share, mean_in_tiles, shares
 from fredholm.networks import Field
 from fredholm.residual import AbstractResidual, Integral
 from fredholm.rules import AbstractRule, MonteCarlo
@@ -66,32 +67,42 @@ class AbstractMethod(eqx.Module):
         self, u: Field, state: Any, equation: Equation, rules: Sequence[AbstractRule], batch: int, key: Key[Array, ""]
     ) -> tuple[Float[Array, ""], Info]:
         """The loss of one step and its parts: the mean over a fresh batch of x, plus the conditions."""
-        key_points, key_nodes, key_conditions, key_step = split(key, 4)
-        points = jax.vmap(equation.domain.sample)(split(key_points, batch))
-        keys = split(key_nodes, batch)
-        rules = [rule.in_step(fold_in(key_step, index)) for index, rule in enumerate(rules)]
-        (_, own), *others = residuals(equation, rules)
-        parts = jax.vmap(lambda x, k: self.residual_loss(u.remembering(), state, equation, own, x, k))(points, keys)
-        info = {name: jnp.mean(values) for name, values in parts.items()}
-        for index, (condition, own) in enumerate(others):
-            loss = self._mean_condition_loss(u, state, condition, own, batch, fold_in(key_conditions, index))
-            info["conditions"] = info.get("conditions", jnp.zeros(())) + condition.weight * loss
-        return sum(info.values(), jnp.zeros(())), info
+        return _summed([self._mean(u, state, share) for share in shares(equation, rules, batch, key)])
 
-    def _mean_condition_loss(
-        self, u: Field, state: Any, condition: AbstractCondition, rules: Sequence[AbstractRule], batch: int, key: Key[Array, ""]
-    ) -> Float[Array, ""]:
-        points = condition.points(batch, rules, key)
-        keys = split(fold_in(key, 0), len(jax.tree.leaves(points)[0]))
-        return jnp.mean(jax.vmap(lambda x, k: self.condition_loss(u.remembering(), state, condition, rules, x, k))(points, keys))
+    def loss_and_gradient(
+        self, u: Field, state: Any, equation: Equation, rules: Sequence[AbstractRule], batch: int, key: Key[Array, ""], at_once: int
+    ) -> tuple[tuple[Float[Array, ""], Info], Any]:
+        """`loss` with its gradient by u. Where the batch is larger than so many x, these go there and back again through the network before
+        the next: the same x and nodes, and the same sums in another order, but never more in memory than that many need."""
+        if at_once >= batch:
+            return eqx.filter_value_and_grad(self.loss, has_aux=True)(u, state, equation, rules, batch, key)
+
+        def of(share: Share) -> tuple[Info, Any]:
+            def loss(u: Field) -> tuple[Float[Array, ""], Info]:
+                return _summed([self._mean(u, state, share)])
+
+            (_, info), gradient = eqx.filter_value_and_grad(loss, has_aux=True)(u)
+            return info, gradient
+
+        found = [mean_in_tiles(of, share, at_once) for share in shares(equation, rules, batch, key)]
+        return _summed([info for info, _ in found]), jax.tree.map(lambda *parts: sum(parts), *(gradient for _, gradient in found))
+
+    def _mean(self, u: Field, state: Any, share: Share) -> Info:
+        def at_one_point(x: Any, key: Key[Array, ""]) -> Info:
+            if not isinstance(share.residual, AbstractCondition):
+                return self.residual_loss(u.remembering(), state, share.residual, share.rules, x, key)
+            loss = self.condition_loss(u.remembering(), state, share.residual, share.rules, x, key)
+            return {"conditions": share.residual.weight * loss}
+
+        return {name: jnp.mean(values) for name, values in jax.vmap(at_one_point)(share.points, share.keys).items()}
 
 
-def residuals(equation: Equation, rules: Sequence[AbstractRule]) -> Iterator[tuple[Any, Sequence[AbstractRule]]]:
-    """The equation and its conditions, each with the rules of its own integrals."""
-    start = 0
-    for residual in (equation, *equation.conditions):
-        yield residual, rules[start : start + len(residual.integrals)]
-        start += len(residual.integrals)
+def _summed(found: Sequence[Info]) -> tuple[Float[Array, ""], Info]:
+    """The loss, and its parts by their names."""
+    info: Info = {}
+    for part in found:
+        info |= {name: info.get(name, jnp.zeros(())) + value for name, value in part.items()}
+    return sum(info.values(), jnp.zeros(())), info
 
 
 def growing_share(step: Int[Array, ""], stays: float) -> Float[Array, ""]:

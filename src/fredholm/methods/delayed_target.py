@@ -23,9 +23,9 @@ from fredholm.methods.base import (
     growing_share,
     moved,
     product,
-    residuals,
     weighted_integrand,
 )
+from fredholm.methods.shares import residuals
 from fredholm.networks import Field
 from fredholm.residual import AbstractResidual, place
 from fredholm.rules import AbstractRule, MonteCarlo

@@ -10,7 +10,8 @@ from jaxtyping import Array, Float, Key
 from fredholm.checks import nearest
 from fredholm.domains import AbstractDomain, Nodes
 from fredholm.equation import Equation
-from fredholm.methods.base import AbstractMethod, Info, draw, product, residuals, weighted_integrand
+from fredholm.methods.base import AbstractMethod, Info, draw, product, weighted_integrand
+from fredholm.methods.shares import residuals
 from fredholm.networks import Field
 from fredholm.residual import AbstractResidual
 from fredholm.rules import AbstractRule, MonteCarlo

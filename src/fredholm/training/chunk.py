@@ -1,6 +1,7 @@
 """The compiled part of a training: many steps of every seed in one program."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import equinox as eqx
@@ -11,15 +12,18 @@ from jax.extend.core import Jaxpr, subjaxprs
 from jax.sharding import Mesh
 from jaxtyping import Array, Bool, Float, Int, Key
 
+from fredholm.compiling import filter_compiled_once
 from fredholm.draws import fold_in
 from fredholm.equation import Equation
 from fredholm.keys import Keys
 from fredholm.methods import AbstractMethod
 from fredholm.methods.base import growing_share, moved
+from fredholm.methods.shares import equal_parts
 from fredholm.networks import AbstractNetwork, Field
-from fredholm.once import filter_compiled_once
 from fredholm.rules import AbstractRule
 from fredholm.training.devices import over_seeds
+
+AGAIN = 0.1  # of a step that may be computed once more than it need be, so that the rest of it fits into a cache
 
 
 class TrainState(eqx.Module):
@@ -43,6 +47,7 @@ class Program(eqx.Module):
     optimizer: optax.GradientTransformation
     batch: int
     average: float = 0.0  # a; 0: none is kept
+    at_once: int | None = None  # x that go through a step together, there and back; None: all of the batch
 
     def init(self, network: Any, equation: Equation) -> TrainState:
         """The state of one seed before its first step."""
@@ -64,8 +69,9 @@ class Program(eqx.Module):
         key = fold_in(keys.data, step)
         # fold_in(key, i) is the key i of any split(key, n), and the loss splits its key in four.
         observed = self.method.observe(state.u, state.method, equation, self.batch, step, fold_in(key, 4))
-        compute = eqx.filter_value_and_grad(self.method.loss, has_aux=True)
-        (loss, info), gradient = compute(state.u, observed, equation, self.rules, self.batch, key)
+        (loss, info), gradient = self.method.loss_and_gradient(
+            state.u, observed, equation, self.rules, self.batch, key, self.at_once or self.batch
+        )
         updates, optimizer = self.optimizer.update(gradient, state.optimizer, eqx.filter(state.u, eqx.is_inexact_array))
         u = eqx.apply_updates(state.u, updates)
         bad = ~(jnp.abs(loss) < state.limit) & (state.failed_at < 0)
@@ -119,6 +125,7 @@ class Outline(eqx.Module):
 
     parts: tuple[tuple[str, jax.ShapeDtypeStruct], ...]  # of the loss, and the loss itself
     largest: int  # bytes of the largest array
+    all: int  # bytes of all arrays
 
 
 def outline(program: Program, network: AbstractNetwork, problem: Equation, key: Key[Array, ""]) -> Outline:
@@ -126,13 +133,29 @@ def outline(program: Program, network: AbstractNetwork, problem: Equation, key: 
     keys, equation, state = eqx.filter_eval_shape(_seed, program, network, problem, key)
     follow = eqx.filter_make_jaxpr(program.method.loss)
     followed, (loss, info), _ = follow(state.u, state.method, equation, program.rules, program.batch, keys.data)
-    return Outline((("loss", loss), *info.items()), _largest(followed.jaxpr))
+    sizes = list(_sizes(followed.jaxpr))
+    return Outline((("loss", loss), *info.items()), max(sizes, default=0), sum(sizes))
 
 
-def _largest(jaxpr: Jaxpr) -> int:
-    made: list[Any] = [variable.aval for equation in jaxpr.eqns for variable in equation.outvars]
-    sizes = (value.size * value.dtype.itemsize for value in made)
-    return max((*sizes, *map(_largest, subjaxprs(jaxpr))), default=0)
+def _sizes(jaxpr: Jaxpr) -> Iterator[int]:
+    for equation in jaxpr.eqns:
+        made: list[Any] = [variable.aval for variable in equation.outvars]
+        yield from (value.size * value.dtype.itemsize for value in made)
+    for inner in subjaxprs(jaxpr):
+        yield from _sizes(inner)
+
+
+def with_at_once(program: Program, at_once: int, network: AbstractNetwork, problem: Equation, key: Key[Array, ""]) -> Program:
+    """The program with so many x together, unless the batch cannot be cut so, or much of a step is the same for all x, as the network at
+    nodes that they share: that would be computed again for every so many."""
+    parts = equal_parts(program.batch, at_once)
+    without_conditions = eqx.tree_at(lambda equation: equation.conditions, problem, ())
+    of_one, of_all = (
+        outline(replace(program, rules=program.rules[: len(problem.integrals)], batch=batch), network, without_conditions, key).all
+        for batch in (1, program.batch)
+    )
+    same = of_one - (of_all - of_one) / (program.batch - 1)
+    return replace(program, at_once=at_once) if parts > 1 and parts * same <= AGAIN * of_all else program
 
 
 class Beginning(eqx.Module):

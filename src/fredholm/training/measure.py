@@ -12,7 +12,8 @@ from jaxtyping import Array, Float, Int, Key
 from fredholm.equation import Equation
 from fredholm.keys import Keys
 from fredholm.methods import DelayedTarget
-from fredholm.methods.base import draw, looked_at, residuals, weighted_integrand
+from fredholm.methods.base import draw, looked_at, weighted_integrand
+from fredholm.methods.shares import residuals
 from fredholm.metrics import METRICS
 from fredholm.networks import Field
 from fredholm.residual import AbstractResidual, Integral, as_vector

@@ -1,0 +1,100 @@
+"""A batch that goes through the network a few x at a time is the same batch."""
+
+import jax
+import numpy as np
+import pytest
+
+import fredholm as fr
+from fredholm.methods.shares import equal_parts
+from fredholm.networks import Field
+from fredholm.training import loop
+from fredholm.training.devices import CACHED, points_at_once
+
+UNIT = fr.Interval(0.0, 1.0)
+EQUATION = fr.Equation(
+    domain=UNIT,
+    f=lambda u, x: u(x),
+    integrals=fr.Integral(UNIT, lambda u, x, t: x[0] * u(t) ** 2),
+    y=lambda x: x[0],
+    conditions=[
+        fr.Condition(fr.Point(0.0), 0.0),
+        fr.Condition(UNIT, 1.0, weight=2.0),
+        fr.Condition(UNIT, 3.0, batch=7),
+        fr.IntegralCondition(fr.Integral(UNIT, lambda u, x, t: u(t)), 1.0),
+    ],
+)
+WEAK = fr.problems.Poisson(2)
+METHODS = {
+    "standard": fr.Standard(),
+    "double": fr.DoubleSampling(),
+    "delayed": fr.DelayedTarget(tau=0.9, regularization=1.0),
+    "adaptive": fr.DelayedTarget(),
+}
+
+
+@pytest.mark.parametrize("rule", [fr.MonteCarlo(4), fr.Shared(fr.MonteCarlo(4))], ids=["own nodes", "shared nodes"])
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("equation", [EQUATION, WEAK], ids=["with f and conditions", "weak"])
+def test_loss_and_gradient_are_the_same_a_few_points_at_a_time(equation, method, rule):
+    method, rules = METHODS[method], equation.rules(rule)
+    u = Field(fr.MLP(8, 2).build(equation.inputs, equation.outputs, jax.random.key(1)), {}, equation.inputs, equation.outputs)
+    other = Field(fr.MLP(8, 2).build(equation.inputs, equation.outputs, jax.random.key(2)), {}, equation.inputs, equation.outputs)
+    compute = jax.jit(
+        lambda at_once: method.loss_and_gradient(u, method.init(other), equation, rules, 12, jax.random.key(3), at_once),
+        static_argnums=0,
+    )
+    whole, *tiled = (compute(at_once) for at_once in (12, 6, 3, 1))
+    for found in tiled:
+        jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-6), found, whole)
+
+
+def test_no_array_of_a_step_has_more_points_than_go_at_once():
+    def step(at_once):
+        return jax.make_jaxpr(lambda u: fr.Standard().loss_and_gradient(u, None, WEAK, rules, 60, jax.random.key(0), at_once))(u)
+
+    rules = WEAK.rules(fr.MonteCarlo(10))
+    u = Field(fr.MLP(16, 2).build(2, 1, jax.random.key(1)), {}, 2, 1)
+    assert "f32[60,10,16]" in str(step(60))
+    assert "f32[60,10,16]" not in str(step(5))
+    assert "f32[5,10,16]" in str(step(5))
+
+
+def test_parts_are_equal_and_neither_too_large_nor_much_too_small():
+    for count in range(1, 200):
+        for at_most in range(1, 60):
+            parts = equal_parts(count, at_most)
+            assert count % parts == 0
+            if parts > 1:
+                assert count // parts <= at_most < 4 * (count // parts)
+    assert equal_parts(400, 5) == 80
+    assert equal_parts(101, 50) == 1  # 101 is prime: the whole rather than one at a time
+
+
+def test_a_batch_that_fits_is_left_whole():
+    assert points_at_once(400, CACHED) == 400
+    assert points_at_once(400, 4 * CACHED) == 100
+    assert points_at_once(3, 400 * CACHED) == 1
+
+
+def training(rule, batch, equation=EQUATION):
+    from fredholm.training.setup import prepare
+
+    return loop.Training(prepare(equation, rule=rule, batch=batch, method=fr.Standard(), network=fr.MLP(16, 2), steps=40, seeds=2))
+
+
+def test_a_large_step_is_trained_in_tiles_with_the_same_answer(monkeypatch):
+    """The network at 2000 × 16 nodes is 2 MB: sixteen times what a core's cache has room for."""
+    tiled = training(fr.MonteCarlo(16), 2000)
+    monkeypatch.setattr(loop, "points_at_once", lambda batch, largest: batch)
+    whole = training(fr.MonteCarlo(16), 2000)
+    assert whole.program.at_once is None
+    assert equal_parts(2000, tiled.program.at_once) >= 16
+    for one in (whole, tiled):
+        while one.step < 40:
+            one.advance(40)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-4), tiled.states.u, whole.states.u)
+
+
+def test_nodes_that_all_points_share_are_not_looked_at_again_for_every_tile():
+    assert training(fr.Shared(fr.MonteCarlo(4000)), 4000).program.at_once is None
+    assert training(fr.Shared(fr.MonteCarlo(4)), 4000).program.at_once is not None
