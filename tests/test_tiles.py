@@ -1,5 +1,6 @@
 """A batch that goes through the network a few x at a time is the same batch."""
 
+import equinox as eqx
 import jax
 import numpy as np
 import pytest
@@ -98,3 +99,9 @@ def test_a_large_step_is_trained_in_tiles_with_the_same_answer(monkeypatch):
 def test_nodes_that_all_points_share_are_not_looked_at_again_for_every_tile():
     assert training(fr.Shared(fr.MonteCarlo(4000)), 4000).program.at_once is None
     assert training(fr.Shared(fr.MonteCarlo(4)), 4000).program.at_once is not None
+
+
+def test_many_points_of_a_condition_neither_cut_the_equation_nor_hold_it_together():
+    many = eqx.tree_at(lambda equation: equation.conditions, EQUATION, (fr.Condition(UNIT, 1.0, batch=20_000),))
+    assert training(fr.MonteCarlo(2), 20, many).program.at_once is None
+    assert equal_parts(2000, training(fr.MonteCarlo(16), 2000, many).program.at_once) >= 16

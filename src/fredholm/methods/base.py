@@ -73,7 +73,8 @@ class AbstractMethod(eqx.Module):
         self, u: Field, state: Any, equation: Equation, rules: Sequence[AbstractRule], batch: int, key: Key[Array, ""], at_once: int
     ) -> tuple[tuple[Float[Array, ""], Info], Any]:
         """`loss` with its gradient by u. Where the batch is larger than so many x, these go there and back again through the network before
-        the next: the same x and nodes, and the same sums in another order, but never more in memory than that many need."""
+        the next: the same x and nodes, and the same sums in another order, but never more in memory than that many need. Conditions, whose
+        points are not the equation's, stay whole."""
         if at_once >= batch:
             return eqx.filter_value_and_grad(self.loss, has_aux=True)(u, state, equation, rules, batch, key)
 
@@ -84,7 +85,8 @@ class AbstractMethod(eqx.Module):
             (_, info), gradient = eqx.filter_value_and_grad(loss, has_aux=True)(u)
             return info, gradient
 
-        found = [mean_in_tiles(of, share, at_once) for share in shares(equation, rules, batch, key)]
+        own, *others = shares(equation, rules, batch, key)
+        found = [mean_in_tiles(of, own, at_once), *map(of, others)]
         return _summed([info for info, _ in found]), jax.tree.map(lambda *parts: sum(parts), *(gradient for _, gradient in found))
 
     def _mean(self, u: Field, state: Any, share: Share) -> Info:

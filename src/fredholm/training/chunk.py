@@ -21,7 +21,7 @@ from fredholm.methods.base import growing_share, moved
 from fredholm.methods.shares import equal_parts
 from fredholm.networks import AbstractNetwork, Field
 from fredholm.rules import AbstractRule
-from fredholm.training.devices import over_seeds
+from fredholm.training.devices import over_seeds, points_at_once
 
 AGAIN = 0.1  # of a step that may be computed once more than it need be, so that the rest of it fits into a cache
 
@@ -145,17 +145,20 @@ def _sizes(jaxpr: Jaxpr) -> Iterator[int]:
         yield from _sizes(inner)
 
 
-def with_at_once(program: Program, at_once: int, network: AbstractNetwork, problem: Equation, key: Key[Array, ""]) -> Program:
-    """The program with so many x together, unless the batch cannot be cut so, or much of a step is the same for all x, as the network at
-    nodes that they share: that would be computed again for every so many."""
+def in_tiles(program: Program, network: AbstractNetwork, problem: Equation, key: Key[Array, ""]) -> Program:
+    """The program with as many x at once as are fastest here: all, unless they are too many. They also stay together where the batch
+    cannot be cut so, or much of a step is the same for all x, as the network at nodes that they share: that would be computed again for
+    each part."""
+    alone = eqx.tree_at(lambda equation: equation.conditions, problem, ())
+    own = replace(program, rules=program.rules[: len(problem.integrals)])
+    of_all = outline(own, network, alone, key)
+    at_once = points_at_once(program.batch, of_all.largest)
     parts = equal_parts(program.batch, at_once)
-    without_conditions = eqx.tree_at(lambda equation: equation.conditions, problem, ())
-    of_one, of_all = (
-        outline(replace(program, rules=program.rules[: len(problem.integrals)], batch=batch), network, without_conditions, key).all
-        for batch in (1, program.batch)
-    )
-    same = of_one - (of_all - of_one) / (program.batch - 1)
-    return replace(program, at_once=at_once) if parts > 1 and parts * same <= AGAIN * of_all else program
+    if parts == 1:
+        return program
+    of_one = outline(replace(own, batch=1), network, alone, key).all
+    same = of_one - (of_all.all - of_one) / (program.batch - 1)
+    return replace(program, at_once=at_once) if parts * same <= AGAIN * of_all.all else program
 
 
 class Beginning(eqx.Module):
