@@ -28,5 +28,5 @@ def filter_compiled_once(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def compiled_for_long(function: Callable[..., Any]) -> Callable[..., Any]:
     """`jax.jit`. On a CPU XLA takes vectors of 256 bits for activations, though its products of matrices have the 512 of processors with
-    as many: with them a step of the paper's problems takes 0 to 4 % less time."""
+    as many: with them a step of the paper's problems takes up to 4 % less time, 1.6 % in the median."""
     return jax.jit(function, compiler_options={"xla_cpu_prefer_vector_width": 512} if jax.default_backend() == "cpu" else None)
