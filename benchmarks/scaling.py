@@ -56,13 +56,11 @@ def measure(sweep: str, rounds: int, least: float) -> dict[str, Any]:
         works[str(value)] = Ours(equation, seeds, at_once=value if sweep == "x at once" else None, **own.keywords())
         memory[str(value)] = works[str(value)].memory()
     seconds = alternate(works, rounds, least)
-    return {"values": list(SWEEPS[sweep][1]), "seconds": list(seconds.values()), "bytes": list(memory.values())}
-
-
-def chosen_at_once() -> int | None:
-    """What a training chooses for itself."""
-    own, seeds = setting("x at once", LARGE)
-    return Ours(own.equation(), seeds, **own.keywords()).training.program.at_once
+    found = {"values": list(SWEEPS[sweep][1]), "seconds": list(seconds.values()), "bytes": list(memory.values())}
+    if sweep == "x at once":
+        own, seeds = setting(sweep, LARGE)
+        found["chosen"] = Ours(own.equation(), seeds, **own.keywords()).training.program.at_once
+    return found
 
 
 def same_law(d: int) -> dict[str, Any]:
@@ -114,7 +112,7 @@ def results(rows: dict[str, Any]) -> str:
         gain = Spread.of(ratios(large["seconds"][-1], large["seconds"][fastest]))
         body.append(
             f"A step with {LARGE} x and 100 nodes each is fastest with {large['values'][fastest]} x at once: {gain} times as fast as with "
-            f"all, in {large['bytes'][fastest] / large['bytes'][-1]:.3f} of the memory; fredholm chooses {chosen_at_once()}."
+            f"all, in {large['bytes'][fastest] / large['bytes'][-1]:.3f} of the memory; fredholm chooses {large['chosen']}."
         )
     if {10, 30} <= set(d.get("values", [])):
         ten, thirty = (d["seconds"][d["values"].index(value)] for value in (10, 30))

@@ -8,7 +8,7 @@ import pytest
 import fredholm as fr
 from fredholm.methods.shares import equal_parts
 from fredholm.networks import Field
-from fredholm.training import loop
+from fredholm.training import chunk, loop
 from fredholm.training.devices import CACHED, points_at_once
 
 UNIT = fr.Interval(0.0, 1.0)
@@ -86,7 +86,7 @@ def training(rule, batch, equation=EQUATION):
 def test_a_large_step_is_trained_in_tiles_with_the_same_answer(monkeypatch):
     """The network at 2000 × 16 nodes is 2 MB: sixteen times what a core's cache has room for."""
     tiled = training(fr.MonteCarlo(16), 2000)
-    monkeypatch.setattr(loop, "points_at_once", lambda batch, largest: batch)
+    monkeypatch.setattr(chunk, "points_at_once", lambda batch, largest: batch)
     whole = training(fr.MonteCarlo(16), 2000)
     assert whole.program.at_once is None
     assert equal_parts(2000, tiled.program.at_once) >= 16

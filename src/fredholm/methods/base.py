@@ -24,8 +24,9 @@ Info = dict[str, Float[Array, ""]]
 class AbstractMethod(eqx.Module):
     """How the residual, whose integrals are only estimated, becomes a loss.
 
-    `init` makes what the next step needs besides the network. In each step `observe` measures what the method wants to know, `loss` is
-    differentiated with respect to the network, and `update` follows the optimiser's step.
+    `init` makes what the next step needs besides the network. In each step `observe` measures what the method wants to know,
+    `loss_and_gradient` is what the optimiser gets, and `update` follows its step. A family says what the loss is at one x, `residual_loss`;
+    the means over all x, whole or in parts, are the same for all.
     """
 
     def check(self, equation: Equation, rules: Sequence[AbstractRule]) -> None:

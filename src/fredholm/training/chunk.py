@@ -145,10 +145,13 @@ def _sizes(jaxpr: Jaxpr) -> Iterator[int]:
         yield from _sizes(inner)
 
 
-def in_tiles(program: Program, network: AbstractNetwork, problem: Equation, key: Key[Array, ""]) -> Program:
+def in_tiles(program: Program, known: Outline, network: AbstractNetwork, problem: Equation, key: Key[Array, ""]) -> Program:
     """The program with as many x at once as are fastest here: all, unless they are too many. They also stay together where the batch
     cannot be cut so, or much of a step is the same for all x, as the network at nodes that they share: that would be computed again for
     each part."""
+    if points_at_once(program.batch, known.largest) == program.batch:
+        return program
+    # A condition's points are not the equation's: neither are they cut with its batch, nor do they cut it.
     alone = eqx.tree_at(lambda equation: equation.conditions, problem, ())
     own = replace(program, rules=program.rules[: len(problem.integrals)])
     of_all = outline(own, network, alone, key)

@@ -13,7 +13,7 @@ from fredholm.keys import seed_keys
 from fredholm.status import SeedStatus, Status
 from fredholm.storage import flatten, unflatten
 from fredholm.training.chunk import Program, TrainState, begin, compile_chunk, in_tiles, outline
-from fredholm.training.devices import EVERYWHERE, SEEDS, place, points_at_once, seed_mesh, seeds_at_once
+from fredholm.training.devices import EVERYWHERE, SEEDS, place, seed_mesh, seeds_at_once
 from fredholm.training.interrupt import deferred_interrupt
 from fredholm.training.measure import compile_measure
 from fredholm.training.setup import Setup
@@ -37,8 +37,7 @@ class Training:
         self.program = Program(setup.method, setup.rules, setup.optimizer.build(setup.steps), setup.batch, setup.average)
         keys = seed_keys(setup.seeds)
         known = outline(self.program, setup.network, setup.problem, keys[0])
-        if points_at_once(setup.batch, known.largest) < setup.batch:
-            self.program = in_tiles(self.program, setup.network, setup.problem, keys[0])
+        self.program = in_tiles(self.program, known, setup.network, setup.problem, keys[0])
         start = begin(self.program, setup.network, setup.problem, known, keys)
         equation = start.equation
         equation_arrays, _ = eqx.partition(equation, eqx.is_array)
