@@ -7,9 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from fredholm.caches import cache_directory
 from fredholm.problems.coagulation import Collocation, EulerGrid
 from fredholm.problems.coagulation_kernels import AdditiveKernel, Coagulation, ConstantKernel, CutOffKernel, SaturatingKernel
-from fredholm.problems.coagulation_table import TabulatedDensity, cache_directory
+from fredholm.problems.coagulation_table import TabulatedDensity
 from fredholm.problems.smoluchowski_exact import SmoluchowskiConstant, SmoluchowskiGolovin, exponential_density
 
 COARSE = Collocation(nodes=33, angles=12, samples=64, times=9)

@@ -6,7 +6,22 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1] / "src" / "fredholm"
 # From the bottom up. A module may import from its own layer and from those before it.
 LAYERS = [
-    {"apart", "checks", "compiling", "draws", "keys", "linear", "memory", "orthogonal", "statistics", "view"},
+    {
+        "activations",
+        "apart",
+        "caches",
+        "checks",
+        "compiling",
+        "draws",
+        "kernels",
+        "keys",
+        "layer",
+        "linear",
+        "memory",
+        "orthogonal",
+        "statistics",
+        "view",
+    },
     {"domains"},
     {"rules", "operators", "networks", "optimizers"},
     {"metrics"},

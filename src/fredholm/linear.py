@@ -2,9 +2,10 @@
 
 JAX turns `x @ W` under nested `vmap`s, as for many x with many nodes each, into a contraction over both batches when it differentiates by
 W, and XLA transposes the whole batch for it. Here all batches of x are the rows of one matrix. Whatever JAX can do with `x @ W` (jvp,
-grad, vmap, in any order) it can do with this.
+grad, vmap, in any order) it can do with this. On a CPU the products are our own kernels where these are ready.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -14,48 +15,99 @@ from jax.interpreters import ad, batching, mlir
 from jaxtyping import Array, Float
 
 from fredholm.apart import kept_apart
+from fredholm.kernels import kernels
 
-_product = Primitive("rows_times_matrix")
+LARGEST = 2**18  # numbers in the weights of a layer, 512 by 512: beyond, a kernel that reads them anew for every few rows is no faster
+
+_rows_times = Primitive("rows_times_matrix")
+_columns_times = Primitive("columns_times_columns")
 
 
 def rows_times(x: Float[Array, "*rows k"], weights: Float[Array, "k m"]) -> Float[Array, "*rows m"]:
     """x W."""
     kind = jnp.result_type(x, weights)
-    return _product.bind(jnp.asarray(x, kind), jnp.asarray(weights, kind))
+    return _rows_times.bind(jnp.asarray(x, kind), jnp.asarray(weights, kind))
 
 
-def _compute(x: Any, weights: Any) -> Array:
-    return (x.reshape(-1, x.shape[-1]) @ weights).reshape(*x.shape[:-1], weights.shape[-1])
+def columns_times(x: Float[Array, "*rows k"], y: Float[Array, "*rows m"]) -> Float[Array, "k m"]:
+    """The transpose of x times y."""
+    return _columns_times.bind(x, y)
 
 
-def _batched(arguments: tuple[Any, Any], axes: tuple[int | None, int | None]) -> tuple[Array, int]:
-    """A batch of x is more rows; a batch of weights is a product for each of them."""
-    x, weights = arguments
-    if axes[1] is None:
-        return _product.bind(jnp.moveaxis(x, axes[0] or 0, 0), weights), 0
-    return jax.vmap(_compute, in_axes=axes)(x, weights), 0
+def as_rows(x: Any) -> Array:
+    """All batches of x as the rows of one matrix."""
+    return x.reshape(-1, x.shape[-1])
 
 
-def _gradient_by_rows(cotangent: Any, x: Any, weights: Any) -> Array:
-    return _product.bind(cotangent, weights.T)
+def suits(count: int, *arrays: Any) -> bool:
+    """True where our kernels are ready and no slower than XLA, with so many weights in the layer."""
+    return count <= LARGEST and all(one.dtype == jnp.float32 for one in arrays) and kernels().are_ready
+
+
+def _multiply(x: Any, weights: Any) -> Array:
+    return (as_rows(x) @ weights).reshape(*x.shape[:-1], weights.shape[-1])
+
+
+def _multiply_on_cpu(x: Any, weights: Any) -> Array:
+    if not suits(weights.size, x, weights):
+        return _multiply(x, weights)
+    rows = as_rows(x)
+    made = jax.ShapeDtypeStruct((len(rows), weights.shape[-1]), x.dtype)
+    return kernels().call("rows_times", made, rows, weights).reshape(*x.shape[:-1], weights.shape[-1])
 
 
 @kept_apart
-def _columns_times(x: Any, cotangent: Any) -> Array:
-    """The transpose of x times the cotangent. XLA multiplies columns with columns at two thirds of the speed of rows with columns, so the
-    narrower of the two is transposed before."""
-    x, cotangent = (one.reshape(-1, one.shape[-1]) for one in (x, cotangent))
-    if cotangent.shape[-1] < x.shape[-1]:
-        return jax.lax.optimization_barrier(jax.lax.optimization_barrier(cotangent.T) @ x).T
-    return jax.lax.optimization_barrier(x.T) @ cotangent
+def _multiply_columns(x: Any, y: Any) -> Array:
+    """The transpose of x times y. XLA multiplies columns with columns at two thirds of the speed of rows with columns, so the narrower of
+    the two is transposed before."""
+    x, y = as_rows(x), as_rows(y)
+    if y.shape[-1] < x.shape[-1]:
+        return jax.lax.optimization_barrier(jax.lax.optimization_barrier(y.T) @ x).T
+    return jax.lax.optimization_barrier(x.T) @ y
 
 
-def _gradient_by_weights(cotangent: Any, x: Any, weights: Any) -> Array:
-    return _columns_times(x, cotangent)
+def _multiply_columns_on_cpu(x: Any, y: Any) -> Array:
+    made = jax.ShapeDtypeStruct((x.shape[-1], y.shape[-1]), x.dtype)
+    if not suits(made.size, x, y):
+        return _multiply_columns(x, y)
+    return kernels().call("columns_times", made, as_rows(x), as_rows(y))
 
 
-_product.def_impl(jax.jit(_compute))
-_product.def_abstract_eval(lambda x, weights: x.update(shape=(*x.shape[:-1], weights.shape[-1])))
-mlir.register_lowering(_product, mlir.lower_fun(_compute, multiple_results=False))
-batching.primitive_batchers[_product] = _batched
-ad.defbilinear(_product, _gradient_by_rows, _gradient_by_weights)
+def _batch_of_rows(arguments: tuple[Any, Any], axes: tuple[int | None, int | None]) -> tuple[Array, int]:
+    """A batch of x is more rows; a batch of weights is a product for each of them."""
+    x, weights = arguments
+    if axes[1] is None:
+        return _rows_times.bind(jnp.moveaxis(x, axes[0] or 0, 0), weights), 0
+    return jax.vmap(_multiply, in_axes=axes)(x, weights), 0
+
+
+def _batch_of_columns(arguments: tuple[Any, Any], axes: tuple[int | None, int | None]) -> tuple[Array, int]:
+    return jax.vmap(_multiply_columns, in_axes=axes)(*arguments), 0
+
+
+def define(
+    primitive: Primitive, shapes: Callable[..., Any], compute: Callable[..., Any], on_cpu: Callable[..., Any], known: tuple[str, ...] = ()
+) -> None:
+    """The shapes that a primitive makes, and what it is everywhere and on a CPU; `known` are the names of what it takes besides arrays."""
+    several = primitive.multiple_results
+    primitive.def_impl(jax.jit(compute, static_argnames=known))
+    primitive.def_abstract_eval(shapes)
+    mlir.register_lowering(primitive, mlir.lower_fun(compute, multiple_results=several))
+    mlir.register_lowering(primitive, mlir.lower_fun(on_cpu, multiple_results=several), platform="cpu")
+
+
+define(_rows_times, lambda x, weights: x.update(shape=(*x.shape[:-1], weights.shape[-1])), _multiply, _multiply_on_cpu)
+batching.primitive_batchers[_rows_times] = _batch_of_rows
+ad.defbilinear(
+    _rows_times,
+    lambda cotangent, x, weights: _rows_times.bind(cotangent, weights.T),
+    lambda cotangent, x, weights: _columns_times.bind(x, cotangent),
+)
+
+define(_columns_times, lambda x, y: x.update(shape=(x.shape[-1], y.shape[-1])), _multiply_columns, _multiply_columns_on_cpu)
+batching.primitive_batchers[_columns_times] = _batch_of_columns
+ad.defbilinear(
+    _columns_times,
+    lambda cotangent, x, y: _rows_times.bind(y, cotangent.T),
+    lambda cotangent, x, y: _rows_times.bind(x, cotangent),
+)

@@ -6,8 +6,8 @@ import textwrap
 from argparse import Namespace
 from collections.abc import Iterable, Mapping
 
+from fredholm.activations import ACTIVATIONS
 from fredholm.cli.names import METHODS, OPTIMIZERS, PROBLEMS, RANDOMIZATIONS, RULES, SCHEDULES, comments, default, fields, first_line, kebab
-from fredholm.networks import ACTIVATIONS
 from fredholm.reproduce.catalogue import FIGURES
 
 INDENT = 20

@@ -1,10 +1,13 @@
 """The unit cube of d-1 axes onto the unit sphere in d dimensions, with the uniform measure."""
 
+from collections.abc import Callable
 from functools import lru_cache
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
+
+from fredholm.apart import kept_apart
 
 # The largest error of the cosine and the sine of an angle, in units of the rounding error `jnp.finfo(dtype).eps`: measured
 # against 40 digits for every power up to 98, ends included (tests/test_domains_sphere_map.py holds it).
@@ -26,9 +29,15 @@ def direction_from_unit(z: Float[Array, "k"]) -> Float[Array, "d"]:
     circle = jnp.stack([jnp.cos(last), jnp.sin(last)])
     if k == 1:
         return circle
-    cosines, sines = sine_power_angles(z[:-1], tuple(range(k - 1, 0, -1)))
+    cosines, sines = _angles_of_sphere(k)(z[:-1])
     before = jnp.concatenate([jnp.ones((1,), z.dtype), jnp.cumprod(sines)])
     return jnp.concatenate([cosines * before[:-1], circle * before[-1]])
+
+
+@lru_cache(maxsize=64)
+def _angles_of_sphere(k: int) -> Callable[[Float[Array, "k"]], tuple[Float[Array, "k"], Float[Array, "k"]]]:
+    """Kept apart: within the concatenation that follows, a CPU would compute the series number by number."""
+    return kept_apart(lambda z: sine_power_angles(z, tuple(range(k - 1, 0, -1))))
 
 
 def sine_power_angles(z: Float[Array, "k"], powers: tuple[int, ...]) -> tuple[Float[Array, "k"], Float[Array, "k"]]:
@@ -44,7 +53,8 @@ def sine_power_angles(z: Float[Array, "k"], powers: tuple[int, ...]) -> tuple[Fl
     """
     tail = jnp.minimum(z, 1 - z)  # Exact in floating point, so nothing is lost near z = 1.
     exponents = np.asarray(powers, float) + 1
-    w = (2 * tail) ** jnp.asarray(1 / exponents, z.dtype)
+    # A power by way of its logarithm: a CPU has vectors for both, and for powers none.
+    w = jnp.exp(jnp.log(2 * tail) * jnp.asarray(1 / exponents, z.dtype))
     coefficients = _half_angle_series(powers, float(jnp.finfo(z.dtype).eps))
     half_sine = w * _clenshaw(jnp.asarray(coefficients, z.dtype), 2 * w**2 - 1)
     square = half_sine**2

@@ -3,8 +3,6 @@
 import hashlib
 import json
 import logging
-import os
-import sys
 import tempfile
 import zipfile
 from collections.abc import Callable
@@ -16,6 +14,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
+
+from fredholm.caches import cache_directory
 
 logger = logging.getLogger("fredholm")
 
@@ -72,17 +72,6 @@ def cubic_matrix(z: np.ndarray, length: int) -> np.ndarray:
     for k, weight in enumerate(cubic_weights(position - start)):
         matrix[np.arange(len(z)), start + k] = weight
     return matrix
-
-
-def cache_directory() -> Path:
-    """Where tables are kept: $FREDHOLM_CACHE, else the user's cache directory of this system."""
-    if chosen := os.environ.get("FREDHOLM_CACHE"):
-        return Path(chosen)
-    if chosen := os.environ.get("XDG_CACHE_HOME"):
-        return Path(chosen) / "fredholm"
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "fredholm" / "Cache"
-    return Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "fredholm"
 
 
 def cached(settings: dict[str, Any], compute: Callable[[], np.ndarray]) -> np.ndarray:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from fredholm.problems.coagulation_table import cache_directory
+from fredholm.caches import cache_directory
 from fredholm.storage import RunFolder
 from fredholm.study.own import received, text_of
 from fredholm.study.progress import Total

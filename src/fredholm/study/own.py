@@ -10,11 +10,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from fredholm.caches import cache_directory
 from fredholm.equation import Equation
 from fredholm.files import equation_from_file, split
 from fredholm.methods import Standard
 from fredholm.networks import MLP, Field
-from fredholm.problems.coagulation_table import cache_directory
 from fredholm.recipes import decode, encode
 from fredholm.rules import MonteCarlo
 from fredholm.storage import write_atomically

@@ -1,19 +1,17 @@
 """Compiled programs, kept between processes."""
 
-import hashlib
-import platform
 import warnings
 from pathlib import Path
 
 import jax
 
-from fredholm.problems.coagulation_table import cache_directory
+from fredholm.caches import processor_directory
 
 
 def keep_programs(folder: Path | str | None = None) -> None:
     """Compiled programs are kept in `folder`, which other processes may share: the next run of the same equation and settings starts in a
     third of the time. Unless given it is one of the user's cache directory, as for the command line, which does this by itself."""
-    folder = program_cache() if folder is None else Path(folder)
+    folder = processor_directory("programs") if folder is None else Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -27,14 +25,3 @@ def keep_programs(folder: Path | str | None = None) -> None:
     # JAX writes a program in place. Another process may find a part of it, and so may all later ones where the writer was killed; JAX warns
     # and compiles it itself, so there is nothing for the user to do.
     warnings.filterwarnings("ignore", "Error reading persistent compilation cache entry")
-
-
-def program_cache() -> Path:
-    """Where compiled programs are kept. They hold instructions of this processor: a home that machines share has a folder for each kind."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        processor = "".join(sorted({line for line in lines if line.startswith(("model name", "flags", "Features"))}))
-    except OSError:
-        processor = platform.processor()
-    digest = hashlib.sha256(f"{platform.machine()} {processor}".encode()).hexdigest()[:12]
-    return cache_directory() / "programs" / digest
