@@ -9,7 +9,9 @@ each part is one kernel, which does all of its arithmetic while a few rows are i
 arithmetic too: for other devices, and for what a kernel does not have.
 """
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
 from typing import Any
 
 import jax
@@ -27,6 +29,8 @@ OF_KERNELS = ("silu", "tanh")  # the activations that the kernels have,
 ORDER = 2  # with derivatives up to this order,
 WIDTH = 16  # for layers of at least so many units: a vector of the largest processors
 
+Which = tuple[bool, bool, bool]  # of x, W and b
+
 _layer, _tangent, _backward = Primitive("layer"), Primitive("layer_tangent"), Primitive("layer_backward")
 for _one in (_layer, _tangent, _backward):
     _one.multiple_results = True
@@ -36,6 +40,17 @@ def layer(x: Float[Array, "*rows k"], weights: Float[Array, "k m"], biases: Floa
     """The layer; `activation` is a name of `fredholm.activations`."""
     kind = jnp.result_type(x, weights, biases)
     return _layer.bind(*(jnp.asarray(one, kind) for one in (x, weights, biases)), activation=activation, order=0)[0]
+
+
+def _by_definition(compute: Callable[..., list[Array]], primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Array], list[Array]]:
+    """What a primitive is and how it moves, by what it is made of."""
+    moving = [jnp.zeros_like(one) if isinstance(by, ad.Zero) else by for one, by in zip(primals, tangents, strict=True)]
+    return jax.jvp(compute, tuple(primals), tuple(moving))
+
+
+def _each(compute: Callable[..., list[Array]], arguments: Sequence[Any], axes: Sequence[int | None]) -> list[Array]:
+    """A primitive for each of a batch, by what it is made of."""
+    return jax.vmap(compute, in_axes=tuple(axes))(*arguments)
 
 
 # ---- the layer ----
@@ -74,14 +89,14 @@ def _batch_of_layers(arguments: Sequence[Any], axes: Sequence[int | None], **kno
     if axes[1] is None and axes[2] is None:
         found = _layer.bind(jnp.moveaxis(x, axes[0] or 0, 0), weights, biases, **known)
     else:
-        found = jax.vmap(lambda *own: _compute_layer(*own, **known), in_axes=tuple(axes))(*arguments)
+        found = _each(partial(_compute_layer, **known), arguments, axes)
     return found, [0] * len(found)
 
 
 # ---- how it moves: dx, dW and db as far as they are there, then W where dx is and x where dW is, then the derivatives of σ ----
 
 
-def _apart(arguments: Sequence[Any], moves: tuple[bool, bool, bool]) -> tuple[list[Any], Any, Any, list[Any]]:
+def _apart(arguments: Sequence[Any], moves: Which) -> tuple[list[Any], Any, Any, list[Any]]:
     """(dx, dW, db), W, x and the slopes, with None for what is not there."""
     left = list(arguments)
     moving = [left.pop(0) if yes else None for yes in moves]
@@ -89,16 +104,16 @@ def _apart(arguments: Sequence[Any], moves: tuple[bool, bool, bool]) -> tuple[li
     return moving, weights, x, left
 
 
-def _compute_tangent(*arguments: Any, moves: tuple[bool, bool, bool], plain: bool) -> list[Array]:
+def _compute_tangent(*arguments: Any, moves: Which, plain: bool) -> list[Array]:
     (dx, dw, db), weights, x, slopes = _apart(arguments, moves)
     parts = [] if dx is None else [rows_times(dx, weights)]
     parts += [] if dw is None else [rows_times(x, dw)]
     parts += [] if db is None else [jnp.broadcast_to(db, slopes[0].shape)]
-    dz = sum(parts[1:], parts[0])
+    dz = reduce(operator.add, parts)
     return [slope * jnp.broadcast_to(dz, slope.shape) for slope in slopes] + ([dz] if plain else [])
 
 
-def _compute_tangent_on_cpu(*arguments: Any, moves: tuple[bool, bool, bool], plain: bool) -> list[Array]:
+def _compute_tangent_on_cpu(*arguments: Any, moves: Which, plain: bool) -> list[Array]:
     (dx, *_), weights, _, slopes = _apart(arguments, moves)
     if moves != (True, False, False) or len(slopes) != 1 or slopes[0].shape[-1] < WIDTH or not suits(weights.size, *arguments):
         return _compute_tangent(*arguments, moves=moves, plain=plain)
@@ -107,91 +122,86 @@ def _compute_tangent_on_cpu(*arguments: Any, moves: tuple[bool, bool, bool], pla
     return [one.reshape(slopes[0].shape) for one in kernels().call("tangent", made, rows, weights, as_rows(slopes[0]))]
 
 
-def _tangent_shapes(*arguments: Any, moves: tuple[bool, bool, bool], plain: bool) -> list[Any]:
+def _tangent_shapes(*arguments: Any, moves: Which, plain: bool) -> list[Any]:
     slopes = _apart(arguments, moves)[-1]
     return [*slopes, *slopes[: int(plain)]]
 
 
-def _tangent_moves(
-    primals: Sequence[Any], tangents: Sequence[Any], *, moves: tuple[bool, bool, bool], plain: bool
-) -> tuple[list[Array], list[Array]]:
+def _tangent_moves(primals: Sequence[Any], tangents: Sequence[Any], *, moves: Which, plain: bool) -> tuple[list[Array], list[Array]]:
+    """A derivative by x, s (y W), moves as the layer does, and with its slope; all else by definition."""
     if moves != (True, False, False) or plain or len(primals) != 3:
-        moving = [jnp.zeros_like(one) if isinstance(by, ad.Zero) else by for one, by in zip(primals, tangents, strict=True)]
-        return jax.jvp(lambda *given: _compute_tangent(*given, moves=moves, plain=plain), tuple(primals), tuple(moving))
-    dx, weights, slope = primals
-    ddx, dweights, dslope = (None if isinstance(one, ad.Zero) else one for one in tangents)
-    parts = []
-    if dslope is None:
-        (found,) = _tangent.bind(*primals, moves=moves, plain=False)
-    else:
-        found, dz = _tangent.bind(*primals, moves=moves, plain=True)
-        parts.append(dslope * dz)
-    if ddx is not None or dweights is not None:
-        moving = [one for one in (ddx, dweights) if one is not None]
-        fixed = ([weights] if ddx is not None else []) + ([dx] if dweights is not None else [])
-        parts += _tangent.bind(*moving, *fixed, slope, moves=(ddx is not None, dweights is not None, False), plain=False)
-    return [found], [sum(parts[1:], parts[0])]
+        return _by_definition(partial(_compute_tangent, moves=moves, plain=plain), primals, tangents)
+    y, weights, slope = primals
+    dy, dw, ds = (None if isinstance(one, ad.Zero) else one for one in tangents)
+    found, *product = _tangent.bind(*primals, moves=moves, plain=ds is not None)
+    parts = [] if ds is None else [ds * product[0]]
+    if dy is not None or dw is not None:
+        both = [
+            *([] if dy is None else [dy]),
+            *([] if dw is None else [dw]),
+            *([] if dy is None else [weights]),
+            *([] if dw is None else [y]),
+        ]
+        parts += _tangent.bind(*both, slope, moves=(dy is not None, dw is not None, False), plain=False)
+    return [found], [reduce(operator.add, parts)]
 
 
-def _tangent_back(cotangents: Sequence[Any], *arguments: Any, moves: tuple[bool, bool, bool], plain: bool) -> list[Any]:
+def _tangent_back(cotangents: Sequence[Any], *arguments: Any, moves: Which, plain: bool) -> list[Any]:
     moving, weights, x, slopes = _apart(arguments, moves)
-    wanted = tuple(one is not None and ad.is_undefined_primal(one) for one in moving)
-    assert wanted == moves, "a tangent is linear in all that moves, or is not transposed"
-    pairs = [(c, s) for c, s in zip(cotangents, [*slopes, None], strict=False) if not isinstance(c, ad.Zero)]
+    is_wanted = [ad.is_undefined_primal(one) for one in arguments]
+    pairs = [
+        (c, s) for c, s in zip(cotangents, [*slopes, *map(jnp.ones_like, slopes[: int(plain)])], strict=True) if not isinstance(c, ad.Zero)
+    ]
     if not pairs:
-        return [ad.Zero(one.aval) if ad.is_undefined_primal(one) else None for one in arguments]
-    pairs = [(c, jnp.ones_like(c) if s is None else s) for c, s in pairs]
-    fixed = ([x] if moves[1] else []) + ([weights.T] if moves[0] else [])
-    found = _backward.bind(*(one for pair in pairs for one in pair), *fixed, wanted=wanted)[1:]
-    return [*found, *[None] * (len(arguments) - len(found))]
+        return [ad.Zero(one.aval) if yes else None for one, yes in zip(arguments, is_wanted, strict=True)]
+    wanted = tuple(one is not None and ad.is_undefined_primal(one) for one in moving)
+    fixed = [*([x] if wanted[1] else []), *([weights.T] if wanted[0] else [])]
+    _, *found = _backward.bind(*(one for pair in pairs for one in pair), *fixed, wanted=wanted)
+    return [found.pop(0) if yes else None for yes in is_wanted]
 
 
-def _batch_of_tangents(
-    arguments: Sequence[Any], axes: Sequence[int | None], *, moves: tuple[bool, bool, bool], plain: bool
-) -> tuple[list[Array], list[int]]:
-    (_, dw, db), weights, _, _ = _apart(axes, moves)
-    is_row = _apart(list(range(len(arguments))), moves)
-    places = {place for place in (is_row[0][1], is_row[0][2], is_row[1]) if place is not None}
-    is_shared = all(axis is None for axis in (dw, db, weights))
-    if is_shared and all(axis is not None for place, axis in enumerate(axes) if place not in places):
-        own = [one if place in places else jnp.moveaxis(one, axes[place], 0) for place, one in enumerate(arguments)]
-        found = _tangent.bind(*own, moves=moves, plain=plain)
+def _batch_of_tangents(arguments: Sequence[Any], axes: Sequence[int | None], *, moves: Which, plain: bool) -> tuple[list[Array], list[int]]:
+    """A batch of all that has rows is more rows."""
+    (_, dw, db), weights, _, _ = _apart(range(len(arguments)), moves)
+    without_rows = {place for place in (dw, db, weights) if place is not None}
+    if all((axis is None) == (place in without_rows) for place, axis in enumerate(axes)):
+        rows = [one if axis is None else jnp.moveaxis(one, axis, 0) for one, axis in zip(arguments, axes, strict=True)]
+        found = _tangent.bind(*rows, moves=moves, plain=plain)
     else:
-        found = jax.vmap(lambda *own: _compute_tangent(*own, moves=moves, plain=plain), in_axes=tuple(axes))(*arguments)
+        found = _each(partial(_compute_tangent, moves=moves, plain=plain), arguments, axes)
     return found, [0] * len(found)
 
 
 # ---- the way back: pairs of a cotangent and a slope, then x where dW is wanted, then Wᵀ where dx is ----
 
 
-def _pairs(arguments: Sequence[Any], wanted: tuple[bool, bool, bool]) -> tuple[list[Any], Any, Any]:
+def _pairs(arguments: Sequence[Any], wanted: Which) -> tuple[list[Any], Any, Any]:
     left = list(arguments)
     turned = left.pop() if wanted[0] else None
     x = left.pop() if wanted[1] else None
     return left, x, turned
 
 
-def _compute_backward(*arguments: Any, wanted: tuple[bool, bool, bool]) -> list[Array]:
+def _compute_backward(*arguments: Any, wanted: Which) -> list[Array]:
     pairs, x, turned = _pairs(arguments, wanted)
-    products = [c * s for c, s in zip(pairs[::2], pairs[1::2], strict=True)]
-    total = sum(products[1:], products[0])
+    total = reduce(operator.add, (c * s for c, s in zip(pairs[::2], pairs[1::2], strict=True)))
     found = [rows_times(total, turned)] if wanted[0] else []
     found += [columns_times(x, total)] if wanted[1] else []
     return [total, *found, *([jnp.sum(as_rows(total), axis=0)] if wanted[2] else [])]
 
 
-def _backward_shapes(*arguments: Any, wanted: tuple[bool, bool, bool]) -> list[Any]:
+def _backward_shapes(*arguments: Any, wanted: Which) -> list[Any]:
     (total, *_), x, turned = _pairs(arguments, wanted)
     return [total.update(shape=shape) for shape in _sizes(total.shape, x, turned, wanted)]
 
 
-def _sizes(shape: tuple[int, ...], x: Any, turned: Any, wanted: tuple[bool, bool, bool]) -> list[tuple[int, ...]]:
+def _sizes(shape: tuple[int, ...], x: Any, turned: Any, wanted: Which) -> list[tuple[int, ...]]:
     *rows, width = shape
     of_rows, of_weights = ([(*rows, turned.shape[-1])] if wanted[0] else [], [(x.shape[-1], width)] if wanted[1] else [])
     return [shape, *of_rows, *of_weights, *([(width,)] if wanted[2] else [])]
 
 
-def _compute_backward_on_cpu(*arguments: Any, wanted: tuple[bool, bool, bool]) -> list[Array]:
+def _compute_backward_on_cpu(*arguments: Any, wanted: Which) -> list[Array]:
     pairs, x, turned = _pairs(arguments, wanted)
     shape, fixed = pairs[0].shape, [one for one in (x, turned) if one is not None]
     count = shape[-1] * max((one.shape[-1] for one in fixed), default=1)
@@ -204,15 +214,12 @@ def _compute_backward_on_cpu(*arguments: Any, wanted: tuple[bool, bool, bool]) -
     return [one.reshape(size) for one, size in zip(found, _sizes(shape, x, turned, wanted), strict=True)]
 
 
-def _backward_moves(primals: Sequence[Any], tangents: Sequence[Any], *, wanted: tuple[bool, bool, bool]) -> tuple[list[Array], list[Array]]:
-    moving = [jnp.zeros_like(one) if isinstance(by, ad.Zero) else by for one, by in zip(primals, tangents, strict=True)]
-    return jax.jvp(lambda *given: _compute_backward(*given, wanted=wanted), tuple(primals), tuple(moving))
+def _backward_moves(primals: Sequence[Any], tangents: Sequence[Any], *, wanted: Which) -> tuple[list[Array], list[Array]]:
+    return _by_definition(partial(_compute_backward, wanted=wanted), primals, tangents)
 
 
-def _batch_of_backwards(
-    arguments: Sequence[Any], axes: Sequence[int | None], *, wanted: tuple[bool, bool, bool]
-) -> tuple[list[Array], list[int]]:
-    found = jax.vmap(lambda *own: _compute_backward(*own, wanted=wanted), in_axes=tuple(axes))(*arguments)
+def _batch_of_backwards(arguments: Sequence[Any], axes: Sequence[int | None], *, wanted: Which) -> tuple[list[Array], list[int]]:
+    found = _each(partial(_compute_backward, wanted=wanted), arguments, axes)
     return found, [0] * len(found)
 
 

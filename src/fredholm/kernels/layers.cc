@@ -157,7 +157,7 @@ static void columns_times(const float* x, const float* y, size_t rows, size_t co
 INLINE Vector quotient(Vector a, Vector b) {
 #if defined(__AVX512F__)
   Vector estimate = _mm512_maskz_rcp14_ps(0xffff, b);
-  return a * (estimate * (2 - b * estimate));
+  return a * (estimate * (2.0f - b * estimate));
 #else
   return a / b;
 #endif
@@ -192,24 +192,24 @@ INLINE Vector logistic(Vector z) {
   Vector x = within(z, 87.0f) * -1.44269504088896341f, shifted = x + round, r = x - (shifted - round), power = all(powers[0]);
   UNROLLED for (size_t i = 1; i < 7; i++) power = power * r + powers[i];
   Bits bits = reinterpret_cast<Bits>(power) + (reinterpret_cast<Bits>(shifted) << 23);
-  return quotient(all(1.0f), 1 + reinterpret_cast<Vector>(bits));
+  return quotient(all(1.0f), 1.0f + reinterpret_cast<Vector>(bits));
 }
 
 // An activation at z, and its first two derivatives.
 struct Tanh {
   INLINE Vector value(Vector z, Vector& slope, Vector& bend) {
     Vector t = tanh(z);
-    slope = 1 - t * t;
-    bend = -2 * t * slope;
+    slope = 1.0f - t * t;
+    bend = -2.0f * t * slope;
     return t;
   }
 };
 
 struct Silu {
   INLINE Vector value(Vector z, Vector& slope, Vector& bend) {
-    Vector gate = logistic(z), rest = 1 - gate;
+    Vector gate = logistic(z), rest = 1.0f - gate;
     slope = gate + gate * rest * z;
-    bend = gate * rest * (2 + z * (rest - gate));
+    bend = gate * rest * (2.0f + z * (rest - gate));
     return z * gate;
   }
 };

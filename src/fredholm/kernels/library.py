@@ -12,12 +12,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
 import jax.ffi
-import jaxlib
 
 from fredholm.caches import processor_directory
 
@@ -60,7 +60,7 @@ def kernels() -> Kernels:
 
 def _library(compiler: str) -> tuple[Path, ctypes.CDLL]:
     """The library for this source, processor, compiler and JAX: from the cache, or made there."""
-    made_of = f"{SOURCE.read_text(encoding='utf-8')} {FLAGS} {jaxlib.__version__} {os.path.realpath(compiler)}"
+    made_of = f"{SOURCE.read_text(encoding='utf-8')} {FLAGS} {metadata.version('jaxlib')} {os.path.realpath(compiler)}"
     path = _folder() / f"layers-{hashlib.sha256(made_of.encode()).hexdigest()[:16]}.so"
     try:
         return path, ctypes.CDLL(str(path))
