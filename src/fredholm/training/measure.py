@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jax.sharding import Mesh
 from jaxtyping import Array, Float, Int, Key
 
+from fredholm.draws import fold_in, split
 from fredholm.equation import Equation
 from fredholm.keys import Keys
 from fredholm.methods import DelayedTarget
@@ -41,7 +42,7 @@ def integration_variances(residual: AbstractResidual, u: Field, key: Key[Array, 
             for integral, rule, nodes in zip(residual.integrals, rules, draw(residual, rules, x, key), strict=True)
         ]
 
-    values = jax.vmap(at_one_point)(jax.random.split(key, POINTS))
+    values = jax.vmap(at_one_point)(split(key, POINTS))
     return None if values is None else [jnp.mean(value) for value in values]
 
 
@@ -59,9 +60,9 @@ def excess_variance(
             def at_one_point(key: Key[Array, ""], integral: Integral = integral, rule: AbstractRule = rule) -> Float[Array, ""]:
                 x = residual.law.sample(key)
                 draws = jax.vmap(lambda k: jnp.sum(weighted_integrand(integral, u, x, rule.nodes(integral.measure(x), k)), axis=0))
-                return jnp.sum(jnp.var(draws(jax.random.split(key, REPLICATES)), axis=0, ddof=1))
+                return jnp.sum(jnp.var(draws(split(key, REPLICATES)), axis=0, ddof=1))
 
-            keys = jax.random.split(jax.random.fold_in(key, index), POINTS // 4)
+            keys = split(fold_in(key, index), POINTS // 4)
             total = total + jnp.mean(jax.vmap(at_one_point)(keys))
     return total
 
@@ -74,7 +75,7 @@ def variances(program: Program, equation: Equation, u: Field, target: Field, key
         recorded[name] = recorded.get(name, jnp.zeros(())) + value
 
     for index, (residual, rules) in enumerate(residuals(equation, program.rules)):
-        own_key = jax.random.fold_in(key, index) if index else key
+        own_key = fold_in(key, index) if index else key
         weight = residual.weight if index else 1.0
         integration = integration_variances(residual, u, own_key) if residual.integrals else None
         if integration is None:
@@ -110,7 +111,7 @@ def compile_measure(program: Program, static: Any, equation: Equation, mesh: Mes
     def one_seed(arrays: Any, equation_arrays: Any, keys: Keys, step: Int[Array, ""]) -> dict[str, Array]:
         equation, state = eqx.combine(equation_arrays, equation_static), eqx.combine(arrays, static)
         target = method.target(state.u, state.method)
-        recorded = variances(program, equation, state.u, target, jax.random.fold_in(keys.measure, step))
+        recorded = variances(program, equation, state.u, target, fold_in(keys.measure, step))
         recorded.update(method.recorded(state.method))
         if points is not None:
             few = points[:: max(1, len(points) // 500)]  # not the first ones, which of a grid are in one corner
