@@ -95,6 +95,21 @@ def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(method, tmp_path)
     assert resumed.steps == 40
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_drift_and_size_are_those_of_the_network_and_its_target(known):
+    """With an exact solution they come from the values that its error needs, without from some of their own."""
+    integral = fr.Integral(lambda x: fr.Interval(0.0, 1.0), lambda u, x, t: t[0] * u(t) / 2)
+    exact = (lambda x: 1.0 + 4 * x[0]) if known else None
+    equation = fr.Equation(domain=fr.Interval(0.0, 1.0), f=lambda u, x: u(x), integrals=integral, y=lambda x: 4 * x[0], exact=exact)
+    made = fr.solve(equation, fr.DelayedTarget(tau=0.9), steps=100, optimizer=fr.Adam(1e-2), seeds=3, average=0.0, **TINY)
+    grid = np.linspace(0.0, 1.0, 2001)[:, None]
+    network, target = made.members(grid), made.targets().members(grid)
+    apart = [np.sqrt(np.mean(value**2, axis=tuple(range(1, value.ndim)))) for value in (network - target, network)]
+    assert ("error" in made.history) is known
+    for name, value in zip(("drift", "size"), apart, strict=True):
+        assert np.allclose(made.history[name][:, -1], value, rtol=0.1), name
+
+
 def test_averaging_does_not_change_the_training_and_is_the_answer(tmp_path):
     keywords = {**TINY, "rule": fr.MonteCarlo(2), "seeds": 2, "record_every": 10, "optimizer": fr.Adam()}
     method = fr.DelayedTarget()

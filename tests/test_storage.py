@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 
+import h5netcdf
 import numpy as np
 import pytest
 import xarray as xr
@@ -191,6 +192,18 @@ def test_ctrl_c_twice_does_not_wait():
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.mark.parametrize("steps", [0, 3])
+def test_a_history_is_netcdf_that_comes_back_as_it_was(folder, steps):
+    values = np.arange(2.0 * steps).reshape(2, steps)
+    data = {"loss": (("seed", "step"), values), "error": (("seed", "step"), np.where(values > 1, np.nan, values))}
+    history = xr.Dataset(data if steps else {}, coords={"seed": [7, 2**40], "step": list(range(steps))})
+    folder.write_history(history)
+    xr.testing.assert_identical(folder.read_history(), history)
+    with h5netcdf.File(folder.path / "history.nc", "r") as file:
+        assert {name: len(dimension) for name, dimension in file.dimensions.items()} == {"seed": 2, "step": steps}
+        assert all(file[name].dimensions == ("seed", "step") for name in history)
 
 
 def test_what_a_killed_process_left_half_written_is_removed(folder):

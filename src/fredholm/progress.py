@@ -122,6 +122,6 @@ def show_progress(
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[last]}"))
     times = (Rate(), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
-    # The numbers change about twice a second. To draw the bar ten times, as rich does by itself, costs the training two percent.
-    with Progress(*columns, *times, console=console, speed_estimate_period=60, refresh_per_second=2) as bar:
+    # The times are in whole seconds. To draw the bar ten times a second, as rich does by itself, costs the training two percent.
+    with Progress(*columns, *times, console=console, speed_estimate_period=60, refresh_per_second=1) as bar:
         yield Bar(bar, bar.add_task(label, total=steps, completed=start, last=""))

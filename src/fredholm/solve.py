@@ -30,6 +30,7 @@ from fredholm.training.stopping import AbstractStop
 
 logger = logging.getLogger("fredholm")
 DEFAULT_METHOD = Auto()  # of an equation that has no method of its own
+LOOKS = 20  # parts of a training, in its second half, after each of which its history is looked at
 LONG = 150.0  # seconds that half of a training has taken for a look at its network, which takes seconds itself
 
 
@@ -260,15 +261,16 @@ def _packed(training: Training, settings: dict[str, Any], ended: Status) -> Solu
 
 
 def _warnings(training: Training, settings: dict[str, Any]) -> Callable[[], None]:
-    """One line for each symptom, when it is first seen: from half of a training on at every record those that the history shows, and once,
-    at half of a long one, those that need samples of their own."""
-    setup, looked = training.setup, False
+    """One line for each symptom, when it is first seen: from half of a training on, with every twentieth of it, those that the history
+    shows, and once, at half of a long one, those that need samples of their own."""
+    setup, looked, next_look = training.setup, False, training.setup.steps / 2
     said = {"uniqueness", "variance"}  # the equation itself was asked before the first step
 
     def watch() -> None:
-        nonlocal looked
-        if training.step < setup.steps / 2:
+        nonlocal looked, next_look
+        if training.step < min(next_look, setup.steps):
             return
+        next_look = training.step + setup.steps / LOOKS
         found = seen_in(training.history(), setup.method, setup.steps)
         if not looked:
             looked = True

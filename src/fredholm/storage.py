@@ -202,7 +202,19 @@ def _git_commit() -> str | None:
 
 
 def _netcdf(dataset: "xarray.Dataset") -> bytes:
-    return bytes(dataset.to_netcdf(None, engine="h5netcdf"))
+    """NetCDF 4, that is HDF5 whose dimensions are scales. Not by `Dataset.to_netcdf`, which takes ten times as long, fifty milliseconds
+    of each checkpoint, to look up in the file what it has just written there."""
+    import h5py
+
+    content = io.BytesIO()
+    with h5py.File(content, "w", track_order=True) as file:
+        for name in dataset.sizes:
+            file.create_dataset(str(name), data=dataset[name].values).make_scale(str(name))
+        for name, variable in dataset.data_vars.items():
+            written = file.create_dataset(str(name), data=variable.values)
+            for axis, dimension in enumerate(variable.dims):
+                written.dims[axis].attach_scale(file[str(dimension)])
+    return content.getvalue()
 
 
 def _digest(arrays: Arrays, step: int) -> bytes:

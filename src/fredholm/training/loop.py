@@ -15,7 +15,7 @@ from fredholm.storage import flatten, unflatten
 from fredholm.training.chunk import Program, TrainState, begin, compile_chunk, in_tiles, outline
 from fredholm.training.devices import EVERYWHERE, SEEDS, place, seed_mesh, seeds_at_once
 from fredholm.training.interrupt import deferred_interrupt
-from fredholm.training.measure import compile_measure
+from fredholm.training.measure import Measure
 from fredholm.training.setup import Setup
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Training:
         self.keys = place(start.keys, self.mesh)
         together = seeds_at_once(len(setup.seeds) // self.mesh.size, known.largest)
         self._chunk = compile_chunk(self.program, self.static, equation, self.mesh, together, is_short)
-        self._measure = compile_measure(self.program, self.static, equation, self.mesh, together)
+        self._measure = Measure(self.program, self.static, equation, self.mesh, together)
         self.step = 0
         self.seconds = 0.0
         self.records: list[dict[str, np.ndarray]] = []
@@ -65,31 +65,30 @@ class Training:
         """Runs up to `stop`, or for about half a second if that is less; records when a record is due."""
         due = (self.step // self.setup.record_every + 1) * self.setup.record_every
         stop = min(stop, due, self.step + self._chunk_steps)
+        is_record = stop in (due, self.setup.steps)
         begin = time.perf_counter()
-        self.arrays, self._sums = jax.block_until_ready(
-            self._chunk(self.arrays, self._sums, self.equation_arrays, self.keys, self.step, stop)
-        )
+        self.arrays, self._sums = self._chunk(self.arrays, self._sums, self.equation_arrays, self.keys, self.step, stop)
+        # Asked for while the devices run the chunk: after it they would wait for the host.
+        measured = self._measure(self.arrays, self._sums, self.equation_arrays, self.keys, stop) if is_record else None
+        jax.block_until_ready(self.arrays.alive)  # as all that a program returns is
         elapsed = time.perf_counter() - begin
         self._since_record += stop - self.step
         # The first chunk holds the compilation, so its time says nothing of the next.
         grown = 2 * self._chunk_steps if self.step else FIRST_CHUNK
         self._chunk_steps = max(1, min(grown, int((stop - self.step) * CHUNK_SECONDS / max(elapsed, 1e-9)) if self.step else FIRST_CHUNK))
         self.step = stop
-        if self.step == due or self.step == self.setup.steps:
-            self._record()
+        if measured is not None:
+            self._record(np.array(measured, float))
         self.seconds += time.perf_counter() - begin
 
-    def _record(self) -> None:
-        measured = self._measure(self.arrays, self.equation_arrays, self.keys, self.step)
-        values = {name: np.asarray(total, float) / self._since_record for name, total in self._sums.items()}
-        values |= {name: np.asarray(value, float) for name, value in measured.items()}
-        alive = np.asarray(self.arrays.alive)
-        self.records.append({name: np.where(alive, value, np.nan) for name, value in values.items()})
+    def _record(self, measured: np.ndarray) -> None:
+        measured[:, : len(self._sums)] /= self._since_record
+        self.records.append(dict(zip(self._measure.names, measured.T, strict=True)))
         self.recorded_steps.append(self.step)
         self._sums, self._since_record = self._zeros, 0
-        if np.isinf(np.asarray(self.arrays.limit)).all():
+        if len(self.records) == 1:
             # From the first record on, a seed whose loss grows out of all proportion is stopped.
-            first = np.where(alive, np.abs(values["loss"]), 1.0)
+            first = np.nan_to_num(np.abs(self.records[0]["loss"]), nan=1.0)
             limit = np.asarray(DIVERGENCE * np.maximum(first, 1e-3), self.arrays.limit.dtype)
             self.arrays = eqx.tree_at(lambda s: s.limit, self.arrays, place(limit, self.mesh))
 
@@ -156,7 +155,7 @@ def run(
                 checkpoint(Status.INTERRUPTED)
                 last_saved, last_saved_at = training.step, time.perf_counter()
             if len(training.records) > records:
-                if not np.asarray(training.arrays.alive).any():
+                if np.isnan(training.records[-1]["loss"]).all():  # no seed is left
                     return Status.FINISHED
                 watch()
                 if setup.stop is not None and setup.stop(training.history()):

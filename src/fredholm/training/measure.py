@@ -1,6 +1,6 @@
 """What is recorded beside the loss: variances of the integrals, drift, error to the truth."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import equinox as eqx
@@ -14,17 +14,19 @@ from fredholm.equation import Equation
 from fredholm.keys import Keys
 from fredholm.methods import DelayedTarget
 from fredholm.methods.base import draw, looked_at, weighted_integrand
-from fredholm.methods.shares import residuals
+from fredholm.methods.shares import equal_parts, residuals
 from fredholm.metrics import METRICS
 from fredholm.networks import Field
 from fredholm.residual import AbstractResidual, Integral, as_vector
 from fredholm.rules import AbstractRule, MonteCarlo
-from fredholm.training.chunk import Program
+from fredholm.training.chunk import Program, TrainState
 from fredholm.training.devices import over_seeds
 
 POINTS, NODES = 64, 8  # volumes of one measurement, and independent nodes at each of them
 REPLICATES = 4  # draws of a randomised rule at each of a quarter of the volumes: such rules have many nodes
 SCORED = 5000  # points at which the error is looked at during training
+TILE = 1000  # of these, at most so many go through the network at once: the layers of all do not fit in a core's cache
+FEW = 500  # of these, the ones at which the network is held against its target
 
 
 def integration_variances(residual: AbstractResidual, u: Field, key: Key[Array, ""]) -> list[Float[Array, ""]] | None:
@@ -90,40 +92,64 @@ def variances(program: Program, equation: Equation, u: Field, target: Field, key
     return recorded
 
 
-def drift(u: Field, target: Field, points: Float[Array, "n d"]) -> Float[Array, ""]:
-    """The root mean square difference between the network and its target."""
-    return jnp.sqrt(jnp.mean(jax.vmap(lambda x: jnp.mean((u(x) - target(x)) ** 2))(points)))
+def values_at(u: Field, points: Float[Array, "n d"]) -> Float[Array, "n m"]:
+    """The network at many points, in parts of equal size."""
+    return jax.lax.map(lambda x: as_vector("u", u(x)), points, batch_size=len(points) // equal_parts(len(points), TILE))
 
 
-def size(u: Field, points: Float[Array, "n d"]) -> Float[Array, ""]:
-    """The root mean square of the network."""
-    return jnp.sqrt(jnp.mean(jax.vmap(lambda x: jnp.mean(u(x) ** 2))(points)))
+def root_mean_square(values: Float[Array, "n m"]) -> Float[Array, ""]:
+    """Over all points and components."""
+    return jnp.sqrt(jnp.mean(values**2))
 
 
-def compile_measure(program: Program, static: Any, equation: Equation, mesh: Mesh, together: int) -> Callable[..., Any]:
-    """`measure(arrays, equation_arrays, keys, step) -> {name: (s,)}`, for all seeds, so many `together`."""
-    _, equation_static = eqx.partition(equation, eqx.is_array)
-    evaluation, method = equation.evaluation, program.method
-    points = looked_at(equation, SCORED)
-    # Where every seed has the same equation its truth is computed once, and not with every record.
-    known = equation.truth(points) if points is not None and evaluation and equation.exact and not equation.is_drawn else None
+class Measure:
+    """`measure(arrays, sums, equation_arrays, keys, step)`: the sums and what is recorded beside them, of all seeds, NaN where a seed has
+    failed. All of it is one array (s, n), since the host takes as long to fetch a number as a thousand; `names` says which is which once
+    it was called."""
 
-    def one_seed(arrays: Any, equation_arrays: Any, keys: Keys, step: Int[Array, ""]) -> dict[str, Array]:
-        equation, state = eqx.combine(equation_arrays, equation_static), eqx.combine(arrays, static)
-        target = method.target(state.u, state.method)
-        recorded = variances(program, equation, state.u, target, fold_in(keys.measure, step))
-        recorded.update(method.recorded(state.method))
-        if points is not None:
-            few = points[:: max(1, len(points) // 500)]  # not the first ones, which of a grid are in one corner
-            recorded["drift"] = drift(state.u, target, few)
-            recorded["size"] = size(state.u, few)
-        if points is not None and evaluation is not None and equation.exact is not None:
+    def __init__(self, program: Program, static: Any, equation: Equation, mesh: Mesh, together: int):
+        self.names: tuple[str, ...] = ()
+        _, equation_static = eqx.partition(equation, eqx.is_array)
+        points = looked_at(equation, SCORED)
+        # Where every seed has the same equation its truth is computed once, and not with every record.
+        is_same = equation.evaluation and equation.exact and not equation.is_drawn
+        known = equation.truth(points) if points is not None and is_same else None
+
+        def one_seed(arrays: Any, sums: dict[str, Array], equation_arrays: Any, keys: Keys, step: Int[Array, ""]) -> Float[Array, "n"]:
+            equation, state = eqx.combine(equation_arrays, equation_static), eqx.combine(arrays, static)
+            recorded = sums | measured(program, equation, state, points, known, fold_in(keys.measure, step))
+            self.names = tuple(recorded)
+            return jnp.where(state.alive, jnp.stack(list(recorded.values())), jnp.nan)
+
+        self._measure = over_seeds(one_seed, (True, True, equation.is_drawn, True, False), mesh, together)
+
+    def __call__(self, *arguments: Any) -> Float[Array, "s n"]:
+        return self._measure(*arguments)
+
+
+def measured(
+    program: Program,
+    equation: Equation,
+    state: TrainState,
+    points: Float[Array, "n d"] | None,
+    known: Float[Array, "n m"] | None,
+    key: Key[Array, ""],
+) -> dict[str, Array]:
+    """What is recorded of one seed beside its loss; the truth at the points, if it is `known`."""
+    target = program.method.target(state.u, state.method)
+    recorded = variances(program, equation, state.u, target, key)
+    recorded.update(program.method.recorded(state.method))
+    if points is not None:
+        score = METRICS[equation.evaluation.score] if equation.evaluation is not None and equation.exact is not None else None
+        apart = max(1, len(points) // FEW)  # not the first ones, which of a grid are in one corner
+        of_u = values_at(state.u, points if score else points[::apart])
+        few = of_u[::apart] if score else of_u
+        recorded["drift"] = root_mean_square(few - values_at(target, points[::apart]))
+        recorded["size"] = root_mean_square(few)
+        if score is not None:
             truth = equation.truth(points) if known is None else known
-            answers = {"error": state.u} if state.average is None else {"error": state.average, "error_main": state.u}
-            for name, answer in answers.items():
-                prediction = jax.vmap(lambda x, answer=answer: as_vector("u", answer(x)))(points)
-                recorded[name] = METRICS[evaluation.score](prediction, truth, points)
-        recorded.update({f"unknown_{name}": value for name, value in (state.average or state.u).unknowns.items()})
-        return recorded
-
-    return over_seeds(one_seed, (True, equation.is_drawn, True, False), mesh, together)
+            of_answer = {"error": of_u} if state.average is None else {"error": values_at(state.average, points), "error_main": of_u}
+            for name, values in of_answer.items():
+                recorded[name] = score(values, truth, points)
+    recorded.update({f"unknown_{name}": value for name, value in (state.average or state.u).unknowns.items()})
+    return recorded
