@@ -23,7 +23,7 @@ $(VENV)/.ready: pyproject.toml
 	touch $@
 
 demo: venv  ## The bias of the integral loss and its cure, as tables and a page; a few minutes
-	$(BIN)/python -m fredholm.demo --out runs/demo
+	$(BIN)/python -m fredholm.study.demo --out runs/demo
 
 test: venv  ## The whole suite
 	$(BIN)/python -m pytest -n 2 --dist worksteal

@@ -17,12 +17,12 @@ from harness import FIGURES, Spread, alternate, arguments, machine, say, table, 
 from ours import Ours
 
 import fredholm as fr
-from fredholm.auto import choose
-from fredholm.plots.style import PALETTE, finish, house_style, new_figure
-from fredholm.recipes import decode
-from fredholm.reproduce.families import MAXWELL, POISSON, SCALES, SMOLUCHOWSKI, Family, delayed, deterministic
-from fredholm.statistics import bootstrap_interval
+from fredholm.common.statistics import bootstrap_interval
+from fredholm.paper.reproduction.families import MAXWELL, POISSON, SCALES, SMOLUCHOWSKI, Family, delayed, deterministic
+from fredholm.report.plots.style import PALETTE, finish, house_style, new_figure
+from fredholm.storage.serialisation import decode
 from fredholm.study import Run
+from fredholm.training.choice import choose
 
 POINTS = 800
 TIMED_SEEDS = 4

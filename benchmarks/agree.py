@@ -15,11 +15,11 @@ import torch
 from cases import METHODS, PROBLEMS, Case, case
 from harness import say
 
-from fredholm.keys import Keys
-from fredholm.methods.base import draw, draw_pairs
+from fredholm.common.keys import Keys
+from fredholm.equation.estimate import draw, draw_pairs
 from fredholm.rules import MonteCarlo
-from fredholm.training.chunk import Program
-from fredholm.training.setup import prepare
+from fredholm.training.settings import prepare
+from fredholm.training.step import Program
 
 TOLERANCE = 2e-4  # of sums of some thousand float32 numbers, relative to the largest
 

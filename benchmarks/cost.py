@@ -25,8 +25,8 @@ import optax
 from scipy.optimize import nnls
 
 import fredholm as fr
-from fredholm.keys import Keys
-from fredholm.training.chunk import Program
+from fredholm.common.keys import Keys
+from fredholm.training.step import Program
 
 PAGE = Path(__file__).parents[1] / "docs" / "theory.md"
 FORMS = {"f": fr.problems.Volterra, "weak": fr.problems.Poisson}

@@ -22,7 +22,7 @@ import optax
 from harness import FIGURES, Spread, arguments, machine, ratios, say, table, ticks, write_part, write_raw
 
 import fredholm as fr
-from fredholm.plots.style import PALETTE, finish, house_style, new_figure
+from fredholm.report.plots.style import PALETTE, finish, house_style, new_figure
 
 BATCH, RATE = 200, 1e-3
 GRID = np.linspace(0.0, 1.0, 1001, dtype=np.float32)[:, None]

@@ -6,9 +6,9 @@ from typing import Any
 import jax
 
 import fredholm as fr
-from fredholm.training.chunk import compile_chunk
-from fredholm.training.loop import Training
-from fredholm.training.setup import prepare
+from fredholm.training.settings import prepare
+from fredholm.training.step import compile_chunk
+from fredholm.training.training import Training
 
 FOREVER = 1_000_000_000  # steps of a training that nobody waits for: no record falls due
 

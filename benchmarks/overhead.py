@@ -17,11 +17,11 @@ from harness import Spread, arguments, machine, ratios, say, table, write_part, 
 from ours import Ours
 
 import fredholm as fr
-from fredholm.progress import show_progress
-from fredholm.solve import _train
-from fredholm.storage import FORMAT, RunFolder, environment
-from fredholm.training.loop import CHECKPOINT_SECONDS, Training
-from fredholm.training.setup import prepare
+from fredholm.api import _train
+from fredholm.storage.run_folder import FORMAT, RunFolder, environment
+from fredholm.training.progress import show_progress
+from fredholm.training.settings import prepare
+from fredholm.training.training import CHECKPOINT_SECONDS, Training
 
 SEEDS = 4
 

@@ -18,7 +18,7 @@ from harness import FIGURES, Spread, alternate, arguments, exponent, machine, nu
 from ours import Ours
 
 import fredholm as fr
-from fredholm.plots.style import PALETTE, finish, house_style, new_figure
+from fredholm.report.plots.style import PALETTE, finish, house_style, new_figure
 
 BASE_SEEDS = 4
 SWEEPS: dict[str, tuple[tuple[str, str], tuple[int, ...]]] = {

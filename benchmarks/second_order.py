@@ -21,12 +21,12 @@ from jaxtyping import Array, Float
 from scipy.optimize import minimize
 
 import fredholm as fr
-from fredholm.keys import Keys
-from fredholm.looks import looks
-from fredholm.methods.base import draw, estimate
-from fredholm.networks import Field
-from fredholm.residual import AbstractResidual
-from fredholm.statistics import bootstrap_interval
+from fredholm.common.keys import Keys
+from fredholm.common.statistics import bootstrap_interval
+from fredholm.equation.estimate import draw, estimate
+from fredholm.equation.residual import AbstractResidual
+from fredholm.functions.field import Field
+from fredholm.methods.looks import looks
 
 SEEDS, STEPS, POINTS = 4, 2000, 800
 NETWORK = fr.MLP(64, 3, "silu")

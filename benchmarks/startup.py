@@ -52,8 +52,8 @@ print(json.dumps({{"import": imported - begin, "problem": made - imported, "firs
 COMPILE = """
 import json, time
 import fredholm as fr
-from fredholm.training.loop import Training
-from fredholm.training.setup import prepare
+from fredholm.training.training import Training
+from fredholm.training.settings import prepare
 fr.use_all_cores()
 problem = {problem}
 training = Training(prepare(problem, {given}steps=10**9, record_every=10**9, seeds=4))

@@ -21,7 +21,7 @@ from harness import FIGURES, Spread, Work, alternate, arguments, machine, number
 from ours import Ours
 
 import fredholm as fr
-from fredholm.plots.style import PALETTE, finish, house_style, new_figure
+from fredholm.report.plots.style import PALETTE, finish, house_style, new_figure
 
 SEEDS = (4, 16, 1, 100)  # the first lines are those that matter most, should the time run out
 PEERS = {"eager": "PyTorch, eager", "autograd": "PyTorch, autograd", "compile": "torch.compile", "loop": "a loop over seeds"}

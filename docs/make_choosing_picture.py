@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
 
 from fredholm.methods import Auto
-from fredholm.plots.style import FAMILIES, finish, house_style, new_figure
+from fredholm.report.plots.style import FAMILIES, finish, house_style, new_figure
 
 FIGURE = Path(__file__).parent / "figures" / "choosing.png"
 QUESTION, ANSWER = "#F2F2F2", "white"

@@ -11,7 +11,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-from fredholm.equation import Equation
+from fredholm.equation.equation import Equation
 from fredholm.problems.bellman import Bellman
 from fredholm.problems.fractional import FractionalInterval, FractionalPoisson
 from fredholm.problems.fredholm import FredholmFirstKind, FredholmNonlinear, FredholmSecondKind

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from PIL import Image
 
-from fredholm.reproduce.catalogue import FIGURES
-from fredholm.reproduce.claims import Verdict
-from fredholm.storage import write_atomically
+from fredholm.paper.reproduction.catalogue import FIGURES
+from fredholm.paper.reproduction.claims import Verdict
+from fredholm.storage.run_folder import write_atomically
 from fredholm.study.estimate import words
 from fredholm.study.folder import StudyFolder
 

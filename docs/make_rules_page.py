@@ -13,8 +13,8 @@ from matplotlib.lines import Line2D  # noqa: E402
 
 import fredholm.rules as fr  # noqa: E402
 from fredholm.domains import Base, Box, Sphere  # noqa: E402
-from fredholm.plots.rules import plot_rules  # noqa: E402
-from fredholm.plots.style import PALETTE, finish, house_style, new_figure  # noqa: E402
+from fredholm.report.plots.rules import plot_rules  # noqa: E402
+from fredholm.report.plots.style import PALETTE, finish, house_style, new_figure  # noqa: E402
 
 HERE = Path(__file__).parent
 DIMENSIONS = (1, 2, 5, 10)

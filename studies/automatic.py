@@ -20,14 +20,14 @@ import numpy as np
 from cases import PAPER, ZOO
 
 import fredholm as fr
-from fredholm.auto import accepts, choose, looks, measures_of
-from fredholm.checks import nearest
-from fredholm.networks import AbstractNetwork
-from fredholm.plots.errors import plot_errors
+from fredholm.common.checks import nearest
+from fredholm.common.statistics import bootstrap_interval
+from fredholm.functions.protocol import AbstractNetwork
+from fredholm.report.plots.errors import plot_errors
 from fredholm.rules import AbstractRule
-from fredholm.statistics import bootstrap_interval
-from fredholm.storage import write_atomically
+from fredholm.storage.run_folder import write_atomically
 from fredholm.study import Outcome, Run, StudyFolder, conduct, make_run, outcomes
+from fredholm.training.choice import accepts, choose, looks, measures_of
 
 OPTIMIZERS = {"Adam": fr.Adam(3e-3, fr.Cosine()), "Muon": fr.Muon(1e-2, fr.Cosine())}
 POINTS = 800  # looks at u in each step, as the published runs have

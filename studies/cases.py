@@ -1,7 +1,7 @@
 """The problems that the studies of this folder train on."""
 
 import fredholm as fr
-from fredholm.zoo import CASES, file_name
+from fredholm.study.zoo import CASES, file_name
 
 
 def radial(dim: int) -> fr.Equation:

@@ -11,7 +11,7 @@ from pathlib import Path
 from cases import PAPER
 
 import fredholm as fr
-from fredholm.storage import write_atomically
+from fredholm.storage.run_folder import write_atomically
 from fredholm.study import Outcome, Run, StudyFolder, conduct, make_run
 
 BATCHES = (1, 20, 400)

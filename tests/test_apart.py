@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from fredholm.apart import kept_apart
+from fredholm.common.apart import kept_apart
 
 
 def turned(x):

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import fredholm as fr
-from fredholm.auto import Pilot, _method_and_rule, _quiet_rule, accurate, candidates, choose, unbiased_candidates
-from fredholm.looks import looks
-from fredholm.recipes import decode
-from fredholm.storage import RunFolder
+from fredholm.methods.looks import looks
+from fredholm.storage.run_folder import RunFolder
+from fredholm.storage.serialisation import decode
+from fredholm.training.choice import Pilot, _method_and_rule, _quiet_rule, accurate, candidates, choose, unbiased_candidates
 
 UNIT, AUTO, NETWORK = fr.Interval(0.0, 1.0), fr.Auto(points=200, pilot=5), fr.MLP(8, 1, "tanh")
 SMOOTH = fr.Equation(domain=UNIT, f=lambda u, x: u(x), integrals=fr.Integral(UNIT, lambda u, x, t: 0.5 * u(t)), y=lambda x: x[0] + 1.0)
@@ -53,7 +53,7 @@ def test_a_smooth_integral_gets_nodes_without_noise_and_the_run_keeps_the_choice
         assert word.replace(" ", "") in said[: said.index("step1/4")], "before the training"
     assert settings["auto"]["evaluations"] > 5 * 32
 
-    monkeypatch.setattr(sys.modules["fredholm.solve"], "choose", None)  # a second pilot would fail
+    monkeypatch.setattr(sys.modules["fredholm.api"], "choose", None)  # a second pilot would fail
     resumed = fr.resume(tmp_path / "run", steps=6, problem=SMOOTH, progress=False)
     assert resumed.steps == 6
     assert resumed.settings["auto"] == settings["auto"]

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import fredholm as fr
-from fredholm.inspection import certificate
-from fredholm.inspection.certificate import Certificate, certificates
-from fredholm.networks import Field
+from fredholm.diagnostics import certificate
+from fredholm.diagnostics.certificate import Certificate, certificates
+from fredholm.functions.field import Field
 
 UNIT = fr.Interval(0.0, 1.0)
 

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fredholm.caches import cache_directory
+from fredholm.common.caches import cache_directory
 from fredholm.problems.coagulation import Collocation, EulerGrid
 from fredholm.problems.coagulation_kernels import AdditiveKernel, Coagulation, ConstantKernel, CutOffKernel, SaturatingKernel
 from fredholm.problems.coagulation_table import TabulatedDensity

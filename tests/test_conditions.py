@@ -8,10 +8,10 @@ import optax
 import pytest
 
 import fredholm as fr
-from fredholm.networks import Field
-from fredholm.training.chunk import Program
-from fredholm.training.measure import variances
-from fredholm.training.setup import prepare
+from fredholm.functions.field import Field
+from fredholm.training.recording import variances
+from fredholm.training.settings import prepare
+from fredholm.training.step import Program
 from test_losses import MEAN, VARIANCE, A, B, quadratic
 
 UNIT = fr.Interval(0.0, 1.0)
@@ -34,7 +34,7 @@ def field(function, inputs=1, outputs=1):
 
 def errors(condition, u, n=6):
     points = condition.points(n, [], jax.random.key(0))
-    return np.asarray(jax.vmap(lambda x: condition.left(u, x))(points))
+    return np.asarray(jax.vmap(lambda x: condition.local_residual(u, x))(points))
 
 
 def test_periodic_compares_values_and_if_asked_slopes():

@@ -10,8 +10,8 @@ import pytest
 
 import fredholm as fr
 from fredholm.domains.base import AbstractDomain
-from fredholm.networks import Field
-from fredholm.recipes import decode, encode
+from fredholm.functions.field import Field
+from fredholm.storage.serialisation import decode, encode
 from table import DOUBLE, METHODS, PROBLEMS, REFUSED, RULES
 
 TINY = fr.MLP(8, 1, "tanh")
@@ -147,7 +147,7 @@ def test_the_exact_solution_has_no_residual(problem, key):
             x = equation.domain.sample(key)
             rules = [integral.rule or converged for integral in equation.integrals]
             inside = fr.methods.base.estimate(equation, u, x, fr.methods.base.draw(equation, rules, x, key))
-            return jnp.sum(jnp.abs(equation.left(u, x) + equation.sign * inside)), nearest_charge(equation, x)
+            return jnp.sum(jnp.abs(equation.local_residual(u, x) + equation.sign * inside)), nearest_charge(equation, x)
 
         residuals, distances = jax.vmap(residual)(jax.random.split(key, 40))
         far = np.asarray(distances) > 0.2  # a charge near the surface makes the integrand peaked, and any rule slow

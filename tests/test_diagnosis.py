@@ -62,9 +62,9 @@ FAILURES = {
 def cheap(request, monkeypatch):
     """The questions of uniqueness, variance and contraction take seconds, and have tests of their own."""
     if "probing" not in request.keywords:
-        monkeypatch.setattr(sys.modules["fredholm.inspection.diagnosis"], "undetermined", lambda *parts: None)
-        monkeypatch.setattr(sys.modules["fredholm.inspection.diagnosis"], "heavy_tails", lambda *parts: [])
-        monkeypatch.setattr(sys.modules["fredholm.inspection.certificate"], "_stretched", lambda equation: None)
+        monkeypatch.setattr(sys.modules["fredholm.diagnostics.diagnosis"], "undetermined", lambda *parts: None)
+        monkeypatch.setattr(sys.modules["fredholm.diagnostics.diagnosis"], "heavy_tails", lambda *parts: [])
+        monkeypatch.setattr(sys.modules["fredholm.diagnostics.certificate"], "_stretched", lambda equation: None)
 
 
 @pytest.fixture
@@ -74,8 +74,8 @@ def equation_only(monkeypatch):
     def none(*parts):
         raise ValueError("no certificate is wanted")
 
-    monkeypatch.setattr(sys.modules["fredholm.solve"], "warn_if_ill_posed", lambda setup: None)
-    monkeypatch.setattr(sys.modules["fredholm.inspection.diagnosis"], "certificates", none)
+    monkeypatch.setattr(sys.modules["fredholm.api"], "warn_if_ill_posed", lambda setup: None)
+    monkeypatch.setattr(sys.modules["fredholm.diagnostics.diagnosis"], "certificates", none)
 
 
 @functools.cache
@@ -97,7 +97,7 @@ def test_a_failure_is_named_and_its_remedy_cures_it(name):
 
 @pytest.mark.probing
 def test_a_missing_condition_is_named_and_giving_it_cures(equation_only, monkeypatch):
-    monkeypatch.setattr(sys.modules["fredholm.inspection.diagnosis"], "heavy_tails", lambda *parts: [])
+    monkeypatch.setattr(sys.modules["fredholm.diagnostics.diagnosis"], "heavy_tails", lambda *parts: [])
     flux = {
         "domain": fr.Law(center=UNIT, radius=fr.Interval(0.1, 0.5)),
         "integrals": fr.Integral(lambda x: fr.Interval(x.center - x.radius, x.center + x.radius), lambda u, x, t: fr.derivative(u, t)),
@@ -117,7 +117,7 @@ def test_a_missing_condition_is_named_and_giving_it_cures(equation_only, monkeyp
 
 @pytest.mark.probing
 def test_an_infinite_variance_is_named_and_a_form_that_falls_off_cures(equation_only, monkeypatch):
-    monkeypatch.setattr(sys.modules["fredholm.inspection.diagnosis"], "undetermined", lambda *parts: None)
+    monkeypatch.setattr(sys.modules["fredholm.diagnostics.diagnosis"], "undetermined", lambda *parts: None)
     tail = fr.Integral(lambda x: fr.HalfLine(x[0]), lambda u, x, t: u(t))
     decay = fr.Equation(domain=fr.Exponential(), f=lambda u, x: u(x), integrals=tail)
     keywords = {**USUAL, "steps": 3, "batch": 4, "record_every": 1}
@@ -145,8 +145,8 @@ def test_seeds_that_diverge_are_told_the_pull_that_would_have_held_them():
 
 @pytest.mark.probing
 def test_what_is_free_does_not_hide_what_is_wrong(monkeypatch):
-    monkeypatch.setattr(sys.modules["fredholm.inspection.diagnosis"], "undetermined", lambda *parts: "a constant can be added")
-    monkeypatch.setattr(sys.modules["fredholm.inspection.diagnosis"], "describe_undetermined", str)
+    monkeypatch.setattr(sys.modules["fredholm.diagnostics.diagnosis"], "undetermined", lambda *parts: "a constant can be added")
+    monkeypatch.setattr(sys.modules["fredholm.diagnostics.diagnosis"], "describe_undetermined", str)
     found = fr.solve(PROBLEMS["second kind"], **{**USUAL, **FAILURES["optimiser"][1], "steps": 400}).diagnose()
     assert [symptom.name for symptom in found.symptoms] == ["uniqueness", "optimiser"]
 
@@ -177,12 +177,12 @@ def test_a_diagnosis_that_fails_does_not_end_the_training(caplog, monkeypatch):
     class Own(fr.MonteCarlo):
         """A rule of the user's, which no folder can hold."""
 
-    monkeypatch.setattr(sys.modules["fredholm.solve"], "LONG", 0.0)
+    monkeypatch.setattr(sys.modules["fredholm.api"], "LONG", 0.0)
     settings = {**USUAL, "rule": Own(1), "steps": 100, "record_every": 20}
     with caplog.at_level(logging.WARNING, logger="fredholm"):
         solution = fr.solve(PROBLEMS["second kind"], **settings)
         assert not [record for record in caplog.records if "could not be diagnosed" in record.getMessage()], "it knows its own rule"
-        monkeypatch.setattr(sys.modules["fredholm.solution"], "diagnose", lambda *parts: 1 / 0)
+        monkeypatch.setattr(sys.modules["fredholm.results.solution"], "diagnose", lambda *parts: 1 / 0)
         fr.solve(PROBLEMS["second kind"], **settings)
     assert any("could not be diagnosed and goes on: division by zero" in record.getMessage() for record in caplog.records)
     with pytest.raises(ValueError, match=r"Give diagnose\(rule="):
@@ -199,7 +199,7 @@ def test_a_training_warns_once_in_one_line(caplog):
 
 
 def test_at_half_of_a_long_training_the_network_itself_is_looked_at(caplog, monkeypatch):
-    monkeypatch.setattr(sys.modules["fredholm.solve"], "LONG", 0.0)
+    monkeypatch.setattr(sys.modules["fredholm.api"], "LONG", 0.0)
     with caplog.at_level(logging.WARNING, logger="fredholm"):
         fr.solve(PROBLEMS["second kind"], **{**USUAL, **FAILURES["dead units"][1], "steps": 400, "record_every": 20})
     lines = [record.getMessage() for record in caplog.records]

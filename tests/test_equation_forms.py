@@ -7,11 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from fredholm.equation.probe import fresh_field
 
 import fredholm as fr
-from fredholm.inspection.exact import exact_residuals
-from fredholm.training.setup import prepare
-from fredholm.validation import fresh_field
+from fredholm.diagnostics.exact import exact_residuals
+from fredholm.training.settings import prepare
 from table import RULES
 
 UNIT = fr.Interval(0.0, 1.0)

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import fredholm as fr
-from fredholm.inspection import describe_undetermined, is_meant
-from fredholm.inspection.exact import exact_residuals
-from fredholm.inspection.tails import SAMPLES, heavy_tails, tail_index
-from fredholm.inspection.uniqueness import undetermined
+from fredholm.diagnostics import describe_undetermined, is_meant
+from fredholm.diagnostics.exact import exact_residuals
+from fredholm.diagnostics.tails import SAMPLES, heavy_tails, tail_index
+from fredholm.diagnostics.uniqueness import undetermined
 
 UNIT = fr.Interval(0.0, 1.0)
 SQUARE = fr.Product(fr.Interval(0.0, math.pi / 2), UNIT)
@@ -124,7 +124,7 @@ def test_a_form_can_hold_the_condition():
 
 @pytest.mark.probing
 def test_solve_warns_where_the_solution_is_not_unique_and_only_there(monkeypatch):
-    monkeypatch.setattr(sys.modules["fredholm.solve"], "Training", lambda setup: pytest.fail("stop here"))
+    monkeypatch.setattr(sys.modules["fredholm.api"], "Training", lambda setup: pytest.fail("stop here"))
     with pytest.warns(fr.ProblemWarning, match="not unique.*order 2.*Add a Condition"), pytest.raises(pytest.fail.Exception):
         fr.solve(oscillator(VALUE), fr.Standard())
     with warnings.catch_warnings():
@@ -140,8 +140,8 @@ def test_solve_warns_where_the_solution_is_not_unique_and_only_there(monkeypatch
 
 @pytest.mark.probing
 def test_solve_warns_where_random_nodes_have_no_variance_and_only_there(monkeypatch):
-    monkeypatch.setattr(sys.modules["fredholm.solve"], "Training", lambda setup: pytest.fail("stop here"))
-    monkeypatch.setattr(sys.modules["fredholm.solve"], "undetermined", lambda *parts: None)
+    monkeypatch.setattr(sys.modules["fredholm.api"], "Training", lambda setup: pytest.fail("stop here"))
+    monkeypatch.setattr(sys.modules["fredholm.api"], "undetermined", lambda *parts: None)
     with pytest.warns(fr.ProblemWarning, match="integral 1: .* infinite variance.*Constrained"), pytest.raises(pytest.fail.Exception):
         fr.solve(breakage(), fr.Standard(), rule=fr.MonteCarlo(1))
     falling = fr.Constrained(fr.MLP(4, 1, "tanh"), lambda n, x: jnp.exp(-x[0]) * n(x))

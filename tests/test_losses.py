@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import fredholm as fr
-from fredholm.networks import Field
+from fredholm.functions.field import Field
 
 
 class Quadratic(eqx.Module):

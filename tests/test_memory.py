@@ -8,7 +8,7 @@ import pytest
 from jax.extend.core import subjaxprs
 
 import fredholm as fr
-from fredholm.networks import Field
+from fredholm.functions.field import Field
 
 UNIT = fr.Interval(0.0, 1.0)
 NETWORK = fr.MLP(4, 2, "silu")

@@ -4,13 +4,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from fredholm.kernels import Kernels, kernels
 
 import fredholm as fr
 from fredholm import linear
-from fredholm.activations import ACTIVATIONS, silu
-from fredholm.kernels import Kernels, kernels
-from fredholm.keys import Keys, seed_keys
-from fredholm.linear import rows_times
+from fredholm.common.keys import Keys, seed_keys
+from fredholm.functions.activations import silu
+from fredholm.functions.mlp import ACTIVATIONS
+from fredholm.functions.rows_times import rows_times
 
 
 def test_silu_and_its_derivatives_are_those_of_jax():

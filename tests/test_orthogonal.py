@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import fredholm as fr
-from fredholm.metrics import METRICS
-from fredholm.orthogonal import absolute_determinant, orthonormal_columns, solve
+from fredholm.common.linear_algebra import absolute_determinant, orthonormal_columns, solve
+from fredholm.equation.evaluation import METRICS
 
 # The last has columns that differ by little, where making them orthogonal once is not enough in single precision.
 MATRICES = {

@@ -10,19 +10,19 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 import fredholm as fr
+from fredholm.functions.field import Field
 from fredholm.methods import AbstractMethod
-from fredholm.networks import Field
-from fredholm.plots.comparison import plot_comparison, plot_variance
-from fredholm.plots.curves import seed_curve
-from fredholm.plots.errors import plot_errors
-from fredholm.plots.names import axis_names
-from fredholm.plots.shown import field_lines, look, plane, profiles, robust_limits
-from fredholm.plots.solution import plot_solution
-from fredholm.plots.style import colors, plain, png
 from fredholm.problems.evaluation import RadialGrid
-from fredholm.recipes import encode
-from fredholm.solution import Solution
-from fredholm.status import SeedStatus, Status
+from fredholm.report.plots.comparison import plot_comparison, plot_variance
+from fredholm.report.plots.curves import seed_curve
+from fredholm.report.plots.errors import plot_errors
+from fredholm.report.plots.names import axis_names
+from fredholm.report.plots.shown import field_lines, look, plane, profiles, robust_limits
+from fredholm.report.plots.solution import plot_solution
+from fredholm.report.plots.style import colors, plain, png
+from fredholm.results.solution import Solution
+from fredholm.storage.serialisation import encode
+from fredholm.training.status import SeedStatus, Status
 
 STANDARD = fr.Standard()
 

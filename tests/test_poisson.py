@@ -9,8 +9,8 @@ import pytest
 
 import fredholm as fr
 from fredholm.domains import Record
-from fredholm.metrics import METRICS
-from fredholm.networks import Field
+from fredholm.equation.evaluation import METRICS
+from fredholm.functions.field import Field
 from fredholm.problems import RadialGrid, evaluation_profiles
 from fredholm.problems.poisson import flux, surface
 

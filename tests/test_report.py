@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import fredholm as fr
-from fredholm.plots.interactive import charts
-from fredholm.plots.names import number
-from fredholm.report import points_per_step, readable, results, safe_json, write_report
-from fredholm.solution import Solution
+from fredholm.report.page import points_per_step, readable, results, safe_json, write_report
+from fredholm.report.plots.interactive import charts
+from fredholm.report.plots.names import number
+from fredholm.results.solution import Solution
 from test_plots import PROBLEMS, decay, made, with_failure
 
 ATTACK = "<script>alert(1)</script>"

@@ -13,17 +13,17 @@ import pytest
 
 import fredholm as fr
 from fredholm.cli import main
-from fredholm.recipes import decode
-from fredholm.reproduce import claims, published
-from fredholm.reproduce.catalogue import FIGURES, figure
-from fredholm.reproduce.claims import Claim, Results, Verdict
-from fredholm.reproduce.draw import draw
-from fredholm.reproduce.families import GAUSS_NODES, LEJA_NODES, SCALES, high_dimension
-from fredholm.reproduce.panels import Bars, Curves, Lines
-from fredholm.reproduce.published import panels
+from fredholm.paper.reproduction import claims, published
+from fredholm.paper.reproduction.catalogue import FIGURES, figure
+from fredholm.paper.reproduction.claims import Claim, Results, Verdict
+from fredholm.paper.reproduction.draw import draw
+from fredholm.paper.reproduction.families import GAUSS_NODES, LEJA_NODES, SCALES, high_dimension
+from fredholm.paper.reproduction.panels import Bars, Curves, Lines
+from fredholm.paper.reproduction.published import panels
+from fredholm.storage.serialisation import decode
 from fredholm.study import StudyFolder, make_run, outcomes
 from fredholm.study.page import Judged, write_study_page
-from fredholm.training.setup import points_per_step
+from fredholm.training.settings import points_per_step
 from test_study import synthetic
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -41,7 +41,7 @@ def test_every_published_number_stands_beside_a_run_of_ours_of_the_published_eff
         return original(number, problem, quantity, panel)
 
     for module in ("published", "main_text", "sampling", "architecture", "targets"):
-        monkeypatch.setattr(f"fredholm.reproduce.{module}.published", noted)
+        monkeypatch.setattr(f"fredholm.paper.reproduction.{module}.published", noted)
     made = figure(name, "paper")
     number = int(name.removeprefix("figure-"))
     wanted = panels(number)

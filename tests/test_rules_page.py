@@ -31,7 +31,7 @@ def test_every_picture_of_the_page_exists():
 
 @pytest.mark.parametrize("domain", [fr.Interval(0.0, 1.0), fr.Sphere((0.0, 0.0)), fr.Sphere((0.0, 0.0, 0.0))], ids=repr)
 def test_a_plot_shows_every_node(domain, tmp_path):
-    from fredholm.plots.rules import plot_rules
+    from fredholm.report.plots.rules import plot_rules
 
     rules = {"sparse": Smolyak(Leja(1), 4), "random": fr.MonteCarlo(9)}
     figure = plot_rules(rules, domain, tmp_path / "rules.png")
@@ -43,7 +43,7 @@ def test_a_plot_shows_every_node(domain, tmp_path):
 
 
 def test_no_rule_is_refused():
-    from fredholm.plots.rules import plot_rules
+    from fredholm.report.plots.rules import plot_rules
 
     with pytest.raises(ValueError, match="no rule"):
         plot_rules({}, fr.Interval(0.0, 1.0))

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from fredholm.domains import Box
-from fredholm.methods.base import draw, estimate
-from fredholm.networks import Field
+from fredholm.equation.estimate import draw, estimate
+from fredholm.functions.field import Field
 from fredholm.problems.coagulation import Collocation, EulerGrid
 from fredholm.problems.coagulation_kernels import ConstantKernel, SaturatingKernel
 from fredholm.problems.smoluchowski import Smoluchowski
@@ -27,7 +27,7 @@ def residuals(problem, rules, n):
     u, key = Field(problem.exact, {}, problem.inputs, 1), jax.random.key(0)
 
     def residual(x):
-        return (problem.left(u, x) + problem.sign * estimate(problem, u, x, draw(problem, rules, x, key)))[0]
+        return (problem.local_residual(u, x) + problem.sign * estimate(problem, u, x, draw(problem, rules, x, key)))[0]
 
     points = jax.jit(jax.vmap(problem.domain.sample))(jax.random.split(jax.random.key(5), n))
     return np.asarray(jax.jit(lambda points: jax.lax.map(residual, points, batch_size=5))(points))

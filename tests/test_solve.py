@@ -8,11 +8,11 @@ import optax
 import pytest
 
 import fredholm as fr
-from fredholm.keys import Keys
-from fredholm.training.chunk import Program, outline
+from fredholm.common.keys import Keys
 from fredholm.training.devices import CACHED, seeds_at_once
-from fredholm.training.loop import Training
-from fredholm.training.setup import prepare
+from fredholm.training.settings import prepare
+from fredholm.training.step import Program, outline
+from fredholm.training.training import Training
 
 TINY = {"network": fr.MLP(8, 1, "tanh"), "batch": 8, "progress": False}
 POINTS = np.array([[0.5], [1.5]])

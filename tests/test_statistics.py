@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from fredholm.statistics import bootstrap_interval
+from fredholm.common.statistics import bootstrap_interval
 
 
 @pytest.mark.parametrize("n", [4, 8, 16])
 def test_the_interval_covers_the_mean(n, monkeypatch):
-    monkeypatch.setattr("fredholm.statistics.RESAMPLES", 300)
+    monkeypatch.setattr("fredholm.common.statistics.RESAMPLES", 300)
     stream = np.random.default_rng(n)
     intervals = [bootstrap_interval(stream.normal(1.0, 0.3, n)) for _ in range(1500)]
     coverage = np.mean([low <= 1.0 <= high for _, low, high in intervals])

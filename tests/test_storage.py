@@ -13,7 +13,7 @@ import pytest
 import xarray as xr
 
 import fredholm as fr
-from fredholm.storage import RunFolder, write_atomically
+from fredholm.storage.run_folder import RunFolder, write_atomically
 from fredholm.training.interrupt import deferred_interrupt
 
 TINY = {"network": fr.MLP(8, 1, "tanh"), "batch": 8, "progress": False}
@@ -89,7 +89,7 @@ def test_pickles_are_not_loaded(folder):
 
 def test_a_second_process_is_refused(folder):
     code = (
-        "import sys; from fredholm.storage import RunFolder\n"
+        "import sys; from fredholm.storage.run_folder import RunFolder\n"
         "try:\n    with RunFolder(sys.argv[1]).locked(): pass\n"
         "except ValueError as error: print(error)"
     )

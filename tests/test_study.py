@@ -19,14 +19,14 @@ import fredholm as fr
 from commands import FILE
 from fredholm.cli import main
 from fredholm.cli.study_file import read_study
-from fredholm.report import how_to_go_on
-from fredholm.status import SeedStatus, Status
-from fredholm.storage import RunFolder
+from fredholm.report.page import how_to_go_on
+from fredholm.storage.run_folder import RunFolder
 from fredholm.study import Outcome, StudyFolder, conduct, grid, make_run, one_at_a_time, outcomes, paired, work
 from fredholm.study.estimate import estimates
 from fredholm.study.progress import Total
 from fredholm.study.tables import pairs, summary, tidy
 from fredholm.study.work import pack, perform, unpack
+from fredholm.training.status import SeedStatus, Status
 
 PROBLEM = fr.problems.Volterra()
 TINY = {"network": fr.MLP(4, 1), "steps": 30, "batch": 8, "seeds": 2, "average": 0.0, "optimizer": fr.Adam()}

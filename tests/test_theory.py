@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 import fredholm as fr
 from fredholm import theory
-from fredholm.networks import Field
-from fredholm.theory import counterexamples
-from fredholm.theory.laws import outcomes
+from fredholm.functions.field import Field
+from fredholm.paper.theory import counterexamples
+from fredholm.paper.theory.laws import outcomes
 
 # The arguments of `random_problem` and `random_bellman`: seed, points, features, and the size of P|Λ or the discount.
 problems = st.tuples(st.integers(0, 10**6), st.integers(4, 9), st.integers(1, 3), st.floats(0.05, 1.5))

@@ -8,7 +8,7 @@ import pytest
 
 from fredholm import theory
 from fredholm.cli import main
-from fredholm.theory import tables, worked
+from fredholm.paper.theory import tables, worked
 
 PAGE = Path(__file__).parents[1] / "docs" / "theory.md"
 

@@ -5,8 +5,8 @@ import pytest
 
 import fredholm as fr
 from fredholm import theory
-from fredholm.theory import counterexamples
-from fredholm.theory.worked import METHODS, limits
+from fredholm.paper.theory import counterexamples
+from fredholm.paper.theory.worked import METHODS, limits
 
 
 @pytest.mark.parametrize("name", METHODS)

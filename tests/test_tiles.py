@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import fredholm as fr
-from fredholm.methods.shares import equal_parts
-from fredholm.networks import Field
+from fredholm.functions.field import Field
+from fredholm.methods.batch import equal_parts
 from fredholm.training import chunk, loop
 from fredholm.training.devices import CACHED, points_at_once
 
@@ -78,7 +78,7 @@ def test_a_batch_that_fits_is_left_whole():
 
 
 def training(rule, batch, equation=EQUATION):
-    from fredholm.training.setup import prepare
+    from fredholm.training.settings import prepare
 
     return loop.Training(prepare(equation, rule=rule, batch=batch, method=fr.Standard(), network=fr.MLP(16, 2), steps=40, seeds=2))
 

@@ -13,10 +13,10 @@ import fredholm as fr
 from fredholm import zoo
 from fredholm.cli import main
 from fredholm.cli import zoo as cli_zoo
-from fredholm.methods.base import draw, estimate
-from fredholm.networks import Field
+from fredholm.equation.estimate import draw, estimate
+from fredholm.functions.field import Field
 from fredholm.problems.transport import collocation, interpolation
-from fredholm.recipes import decode, encode
+from fredholm.storage.serialisation import decode, encode
 from table import ZOO
 
 TINY = fr.MLP(4, 1, "tanh")
@@ -38,11 +38,11 @@ def test_the_exact_solution_has_no_residual_and_meets_the_conditions(name):
         def residual(key):
             x = equation.domain.sample(key)
             inside = estimate(equation, u, x, draw(equation, [rule] * len(equation.integrals), x, key))
-            return jnp.abs(equation.left(u, x) + equation.sign * inside)
+            return jnp.abs(equation.local_residual(u, x) + equation.sign * inside)
 
         assert float(jnp.max(jax.jit(jax.vmap(residual))(jax.random.split(jax.random.key(1), 6)))) < tolerance
         for condition in equation.conditions:
-            assert float(jnp.max(jnp.abs(condition.left(u, condition.law.sample(jax.random.key(2)))))) < 1e-12
+            assert float(jnp.max(jnp.abs(condition.local_residual(u, condition.law.sample(jax.random.key(2)))))) < 1e-12
 
 
 @pytest.mark.parametrize("name", ZOO)

@@ -1,6 +1,8 @@
 """Neural solvers for integro-differential equations, without the integral bias."""
 
-from fredholm import problems, theory
+from fredholm import problems
+from fredholm.api import compare, resume, solve
+from fredholm.diagnostics import check
 from fredholm.domains import (
     Ball,
     Box,
@@ -25,13 +27,19 @@ from fredholm.domains import (
     Simplex,
     Sphere,
 )
-from fredholm.equation import Condition, Data, Defaults, Equation, Integral, IntegralCondition, Periodic
-from fredholm.inspection import check
+from fredholm.equation.conditions import Condition, Data, IntegralCondition, Periodic
+from fredholm.equation.equation import Defaults, Equation
+from fredholm.equation.evaluation import Evaluation
+from fredholm.equation.operators import curl, derivative, directional, divergence, gradient, laplacian
+from fredholm.equation.residual import Integral
+from fredholm.equation.view import View
+from fredholm.functions.constrained import Constrained
+from fredholm.functions.mlp import MLP
 from fredholm.methods import Auto, DelayedTarget, DoubleSampling, Standard
-from fredholm.metrics import Evaluation
-from fredholm.networks import MLP, Constrained
-from fredholm.operators import curl, derivative, directional, divergence, gradient, laplacian
-from fredholm.optimizers import Adam, Constant, Cosine, Muon
+from fredholm.optimizers import Adam, ConstantRate, Cosine, Muon
+from fredholm.results.errors import Interrupted, SolveError
+from fredholm.results.load import load
+from fredholm.results.solution import Solution
 from fredholm.rules import (
     AdditiveRecursion,
     ClenshawCurtis,
@@ -51,13 +59,10 @@ from fredholm.rules import (
     Sobol,
     fit_importance,
 )
-from fredholm.solution import Solution, load
-from fredholm.solve import compare, resume, solve
-from fredholm.status import Interrupted, ProblemWarning, SeedStatus, SolveError, Status
 from fredholm.training.devices import use_all_cores
-from fredholm.training.programs import keep_programs
+from fredholm.training.program_cache import keep_programs
+from fredholm.training.status import ProblemWarning, SeedStatus, Status
 from fredholm.training.stopping import Plateau, Tolerance
-from fredholm.view import View
 
 __version__ = "0.1.0"
 
@@ -71,7 +76,7 @@ __all__ = [
     "Circle",
     "ClenshawCurtis",
     "Condition",
-    "Constant",
+    "ConstantRate",
     "Constrained",
     "Cosine",
     "Data",
@@ -144,3 +149,13 @@ __all__ = [
     "theory",
     "use_all_cores",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name == "theory":  # on request: it is for readers of the paper
+        from fredholm.paper import theory
+
+        return theory
+    if name == "Constant":
+        raise AttributeError("fr.Constant is now fr.ConstantRate.")
+    raise AttributeError(f"module 'fredholm' has no attribute {name!r}")

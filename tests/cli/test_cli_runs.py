@@ -21,7 +21,7 @@ import fredholm as fr
 from commands import LONG, TINY, command
 from fredholm import storage
 from fredholm.cli import main
-from fredholm.storage import RunFolder
+from fredholm.storage.run_folder import RunFolder
 
 
 def wait_for_steps(folder: Path, steps: int, process: subprocess.Popen) -> None:
@@ -204,7 +204,7 @@ def test_check_says_what_is_suspicious_and_exits_with_1(capsys):
 @pytest.mark.probing
 def test_a_warning_of_the_library_is_one_line_on_standard_error(capsys, monkeypatch):
     monkeypatch.setattr("fredholm.cli.training.finish", lambda solutions, folder: 0)
-    monkeypatch.setattr(sys.modules["fredholm.solve"], "Training", lambda setup: (_ for _ in ()).throw(ValueError("enough")))
+    monkeypatch.setattr(sys.modules["fredholm.api"], "Training", lambda setup: (_ for _ in ()).throw(ValueError("enough")))
     Path("open.py").write_text("import fredholm as fr\nproblem = fr.Equation(fr.Interval(0.0, 1.0), lambda u, x: fr.derivative(u, x))")
     assert main(["solve", "open.py:problem", "--method", "standard", *TINY]) == 2
     lines = capsys.readouterr().err.splitlines()

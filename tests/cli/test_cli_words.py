@@ -229,7 +229,7 @@ def test_an_error_while_training_starts_leaves_nothing(monkeypatch, capsys, here
     def fail(*_):
         raise ValueError("found only now")
 
-    monkeypatch.setattr("fredholm.training.loop.Training.advance", fail)
+    monkeypatch.setattr("fredholm.training.training.Training.advance", fail)
     assert main(["solve", "volterra", *TINY, "--out", "a/b/run"]) == 2
     assert "found only now" in capsys.readouterr().err
     assert not Path("a").exists()

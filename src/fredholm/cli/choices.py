@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from fredholm.checks import nearest, positive_integer
 from fredholm.cli import values
 from fredholm.cli.names import METHODS, OPTIMIZERS, PROBLEMS, RANDOMIZATIONS, RULES, SCHEDULES, fields, kebab, known
-from fredholm.equation import Equation
-from fredholm.files import equation_from_file, is_file
+from fredholm.common.checks import nearest, positive_integer
+from fredholm.equation.equation import Equation
+from fredholm.equation.files import equation_from_file, is_file
+from fredholm.functions.mlp import MLP
 from fredholm.methods import AbstractMethod, Auto
-from fredholm.networks import MLP
 from fredholm.optimizers import Adam, Muon
 from fredholm.rules import AbstractRule
-from fredholm.training.setup import GENERAL_METHOD, GENERAL_NETWORK, GENERAL_OPTIMIZER, GENERAL_RULE
+from fredholm.training.settings import GENERAL_METHOD, GENERAL_NETWORK, GENERAL_OPTIMIZER, GENERAL_RULE
 from fredholm.training.stopping import Tolerance
 
 PRECISIONS = ("float32", "float64")

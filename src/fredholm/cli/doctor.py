@@ -13,8 +13,7 @@ import numpy as np
 import xarray as xr
 
 import fredholm as fr
-from fredholm.caches import processor_directory
-from fredholm.kernels import kernels
+from fredholm.common.caches import processor_directory
 from fredholm.training.stopping import AbstractStop
 
 PACKAGES = ("fredholm", "jax", "jaxlib", "equinox", "optax", "numpy", "scipy", "xarray", "matplotlib", "plotly")
@@ -44,7 +43,6 @@ def doctor(options: Namespace) -> int:
     size = sum(entry.stat().st_size for entry in Path(cache).glob("*") if entry.is_file()) if cache else 0
     missing = f"none: cannot write to {processor_directory('programs')}"
     _line("cache", f"{cache}, {size / 2**20:.1f} MiB; it may be deleted at any time" if cache else missing)
-    _line("kernels", kernels().about)
     browser = next((found for name in ("chromium", "chromium-browser", "google-chrome", "chrome") if (found := shutil.which(name))), None)
     _line("browser", browser or "no chromium: reports are made as ever; only the test of the page in a browser is skipped")
     well = [_disk(), _self_test()]

@@ -14,8 +14,8 @@ import jax
 
 import fredholm as fr
 from fredholm.cli.names import kebab
-from fredholm.files import is_file, split, user_code
-from fredholm.storage import RunFolder
+from fredholm.equation.files import is_file, split, user_code
+from fredholm.storage.run_folder import RunFolder
 
 logger = logging.getLogger("fredholm")
 
@@ -104,12 +104,12 @@ def kept(path: Path) -> str:
 def write_pages(solutions: Mapping[str, fr.Solution], folder: Path) -> Path:
     """Pictures and report.html of a run, or of a comparison, into its folder."""
     try:
-        from fredholm.report import write_report
+        from fredholm.report.page import write_report
 
         if len(solutions) == 1:
             next(iter(solutions.values())).plot(folder / "solution.png")
         else:
-            from fredholm.plots.comparison import plot_comparison, plot_variance
+            from fredholm.report.plots.comparison import plot_comparison, plot_variance
 
             plot_comparison(dict(solutions), folder / "comparison.png")
             plot_variance(dict(solutions), folder / "variance.png")

@@ -6,9 +6,9 @@ import textwrap
 from argparse import Namespace
 from collections.abc import Iterable, Mapping
 
-from fredholm.activations import ACTIVATIONS
 from fredholm.cli.names import METHODS, OPTIMIZERS, PROBLEMS, RANDOMIZATIONS, RULES, SCHEDULES, comments, default, fields, first_line, kebab
-from fredholm.reproduce.catalogue import FIGURES
+from fredholm.functions.mlp import ACTIVATIONS
+from fredholm.paper.reproduction.catalogue import FIGURES
 
 INDENT = 20
 

@@ -12,7 +12,7 @@ from typing import Any
 import equinox as eqx
 
 from fredholm import methods, optimizers, recipes, rules
-from fredholm.checks import nearest
+from fredholm.common.checks import nearest
 
 _SYMBOLS = {
     "int": "∫",

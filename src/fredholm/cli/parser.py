@@ -13,14 +13,14 @@ from collections.abc import Callable, Sequence
 from importlib import metadata
 from typing import Any, NoReturn
 
-from fredholm.activations import ACTIVATIONS
-from fredholm.checks import nearest
 from fredholm.cli import checking, doctor, listing, results, resuming, studies, theory, training, zoo
 from fredholm.cli.choices import METHOD_OPTIONS
 from fredholm.cli.names import METHODS, OPTIMIZERS, PROBLEMS, RANDOMIZATIONS, RULES, SCHEDULES, comments, fields, kebab
 from fredholm.cli.values import whole
-from fredholm.theory.worked import RUNS, STEPS
-from fredholm.zoo import CASES, COLUMNS, file_name
+from fredholm.common.checks import nearest
+from fredholm.functions.mlp import ACTIVATIONS
+from fredholm.paper.theory.worked import RUNS, STEPS
+from fredholm.study.zoo import CASES, COLUMNS, file_name
 
 DESCRIPTION = "Neural solvers for integro-differential equations, without the integral bias."
 EXAMPLES = """\

@@ -15,7 +15,7 @@ from fredholm.cli.folders import CommandError, write_pages
 from fredholm.cli.resuming import own_part
 from fredholm.cli.studies import study_report
 from fredholm.cli.training import print_results
-from fredholm.storage import RunFolder, write_atomically
+from fredholm.storage.run_folder import RunFolder, write_atomically
 from fredholm.study.folder import STUDY
 
 SUFFIXES = (".nc", ".csv")

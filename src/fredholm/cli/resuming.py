@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import fredholm as fr
-from fredholm.checks import positive_integer
 from fredholm.cli import values
 from fredholm.cli.choices import problem_of
 from fredholm.cli.folders import training_in
 from fredholm.cli.training import COMPARISON, compared, finish, place_in, start
-from fredholm.equation import Equation
-from fredholm.files import is_file, split
-from fredholm.recipes import NotRebuildableError, decode
-from fredholm.status import Status
-from fredholm.storage import RunFolder
-from fredholm.training.setup import GENERAL_STEPS
+from fredholm.common.checks import positive_integer
+from fredholm.equation.equation import Equation
+from fredholm.equation.files import is_file, split
+from fredholm.storage.run_folder import RunFolder
+from fredholm.storage.serialisation import NotRebuildableError, decode
+from fredholm.training.settings import GENERAL_STEPS
+from fredholm.training.status import Status
 from fredholm.training.stopping import Tolerance
 
 

@@ -15,8 +15,8 @@ import fredholm as fr
 from fredholm.cli.folders import CommandError, Paused
 from fredholm.cli.names import kebab
 from fredholm.cli.study_file import read_study
-from fredholm.plots.names import with_interval
-from fredholm.statistics import bootstrap_interval
+from fredholm.common.statistics import bootstrap_interval
+from fredholm.report.plots.names import with_interval
 from fredholm.study import Outcome, Run, StudyFolder, conduct, outcomes
 from fredholm.study.estimate import estimates, words
 from fredholm.study.folder import STUDY
@@ -33,7 +33,7 @@ def study(options: Namespace) -> int:
 
 def reproduce(options: Namespace) -> int:
     """`fredholm reproduce`: one figure, or all of them in order."""
-    from fredholm.reproduce.catalogue import FIGURES
+    from fredholm.paper.reproduction.catalogue import FIGURES
 
     names = list(FIGURES) if options.figure == "all" else [options.figure]
     folders = {name: _figure_folder(name, options) for name in names}
@@ -48,7 +48,7 @@ def reproduce(options: Namespace) -> int:
 
 def _figure_folder(name: str, options: Namespace) -> StudyFolder:
     """The study of a figure; the figures of one scale share the pool of their runs."""
-    from fredholm.reproduce.catalogue import figure
+    from fredholm.paper.reproduction.catalogue import figure
 
     chosen = figure(name, options.scale)
     title = f"Figure {chosen.number} at {options.scale} scale: {chosen.title}"
@@ -120,10 +120,10 @@ def _finish(folder: StudyFolder, found: Mapping[str, Outcome]) -> list[str]:
     _print_results(folder, found)
     judged, pictures, note, published = [], {}, "", []
     if "figure" in folder.about and "scale" in folder.about:
-        from fredholm.reproduce.catalogue import figure
-        from fredholm.reproduce.claims import Results
-        from fredholm.reproduce.draw import draw
-        from fredholm.reproduce.tables import Beside, beside, write_rows
+        from fredholm.paper.reproduction.catalogue import figure
+        from fredholm.paper.reproduction.claims import Results
+        from fredholm.paper.reproduction.draw import draw
+        from fredholm.paper.reproduction.tables import Beside, beside, write_rows
 
         chosen = figure(str(folder.about["figure"]), str(folder.about["scale"]))
         findings = [(claim.text, claim.assess(Results(found))) for claim in chosen.claims]

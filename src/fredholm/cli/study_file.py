@@ -7,11 +7,11 @@ from typing import Any
 
 import yaml
 
-from fredholm.checks import nearest
 from fredholm.cli import values
 from fredholm.cli.choices import keywords_of, method_of, problem_of
 from fredholm.cli.values import Loader
-from fredholm.files import is_file
+from fredholm.common.checks import nearest
+from fredholm.equation.files import is_file
 from fredholm.study import Run, grid, make_run, name_of, one_at_a_time
 
 TOP = ("name", "base", "runs", "grid", "sweep")

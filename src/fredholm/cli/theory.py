@@ -5,12 +5,12 @@ from argparse import Namespace
 from rich.console import Console
 from rich.table import Table
 
-from fredholm.checks import positive_integer
 from fredholm.cli.folders import folder_for
-from fredholm.theory import assess, census, findings, poisson, ring, tables
-from fredholm.theory.bounds import verdict
-from fredholm.theory.tables import TextTable
-from fredholm.theory.worked import convergence, efforts, limits, stability_maps
+from fredholm.common.checks import positive_integer
+from fredholm.paper.theory import assess, census, findings, poisson, ring, tables
+from fredholm.paper.theory.bounds import verdict
+from fredholm.paper.theory.tables import TextTable
+from fredholm.paper.theory.worked import convergence, efforts, limits, stability_maps
 
 
 def theory(options: Namespace) -> int:
@@ -24,7 +24,7 @@ def theory(options: Namespace) -> int:
     _show(console, tables.assessment_table(found))
     _show(console, tables.limits_table(ends))
     # Matplotlib is slow to load, and wrong input should be told at once.
-    from fredholm.plots import theory as figures
+    from fredholm.report.plots import theory as figures
 
     folder.mkdir(parents=True, exist_ok=True)
     figures.plot_limits(problem, ends, folder / "limits.png")

@@ -15,11 +15,11 @@ from rich.table import Table
 import fredholm as fr
 from fredholm.cli.choices import keywords_of, method_of, problem_of
 from fredholm.cli.folders import CommandError, Paused, folder_for, training_in, write_pages
-from fredholm.equation import Equation
-from fredholm.files import is_file
-from fredholm.statistics import bootstrap_interval
-from fredholm.storage import RunFolder, write_atomically
-from fredholm.training.setup import GENERAL_RULE
+from fredholm.common.statistics import bootstrap_interval
+from fredholm.equation.equation import Equation
+from fredholm.equation.files import is_file
+from fredholm.storage.run_folder import RunFolder, write_atomically
+from fredholm.training.settings import GENERAL_RULE
 
 COMPARISON = "compare.json"  # the command of a comparison, so that resume can start what had not begun
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import yaml
 
-from fredholm.checks import nearest
-from fredholm.recipes import NOUNS
+from fredholm.common.checks import nearest
+from fredholm.storage.serialisation import NOUNS
 
 
 class Loader(yaml.SafeLoader):

@@ -13,14 +13,14 @@ from rich.console import Console
 from rich.table import Table
 
 import fredholm as fr
-from fredholm.checks import nearest, real
 from fredholm.cli import values
 from fredholm.cli.folders import Paused
-from fredholm.plots.errors import plot_errors
+from fredholm.common.checks import nearest, real
 from fredholm.problems.classes import CLASSES
-from fredholm.report import Section, write_page
-from fredholm.storage import write_atomically
-from fredholm.zoo import CASES, COLUMNS, RECIPE, Result, cell, file_name, is_met, result, solved
+from fredholm.report.page import Section, write_page
+from fredholm.report.plots.errors import plot_errors
+from fredholm.storage.run_folder import write_atomically
+from fredholm.study.zoo import CASES, COLUMNS, RECIPE, Result, cell, file_name, is_met, result, solved
 
 FOLDER = "runs/zoo"
 OPTIONS = ("name", "run_command", "verbose", "command", "zoo", "cases", "columns", "scale", "seeds", "out")

@@ -10,8 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from fredholm.draws import split, standard_normals, uniform
-from fredholm.orthogonal import orthonormal_columns
+from fredholm.common.linear_algebra import orthonormal_columns
 
 
 @dataclass(frozen=True)
@@ -43,10 +42,10 @@ class Base:
     def draw(self, key: Key[Array, ""], n: int) -> Float[Array, "n"]:
         """n independent numbers of this measure."""
         if self is Base.NORMAL:
-            return standard_normals(key, n)
+            return jax.random.normal(key, (n,))
         if self is Base.HALF_LINE:
-            return -jnp.log1p(-uniform(key, (n,)))
-        return uniform(key, (n,))
+            return -jnp.log1p(-jax.random.uniform(key, (n,)))
+        return jax.random.uniform(key, (n,))
 
 
 Base.UNIT, Base.NORMAL, Base.HALF_LINE = map(Base, ("the unit interval", "the standard normal", "the half-line with density exp(-z)"))
@@ -72,7 +71,7 @@ class Atoms(Base):
         return jnp.searchsorted(edges, z, side="right").astype(z.dtype)
 
     def draw(self, key: Key[Array, ""], n: int) -> Float[Array, "n"]:
-        return self.from_unit(uniform(key, (n,)))
+        return self.from_unit(jax.random.uniform(key, (n,)))
 
     def nodes(self) -> tuple[np.ndarray, np.ndarray]:
         """Every atom, and its share."""
@@ -156,14 +155,14 @@ def _base_nodes(bases: tuple[Base, ...], key: Key[Array, ""], n: int) -> Float[A
     """n independent nodes of the base measure; in one draw where all axes are alike, since every draw is a program to compile and run."""
     if len(set(bases)) <= 1:
         return bases[0].draw(key, n * len(bases)).reshape(n, len(bases)) if bases else jnp.zeros((n, 0))
-    keys = split(key, len(bases))
+    keys = jax.random.split(key, len(bases))
     return jnp.stack([base.draw(keys[axis], n) for axis, base in enumerate(bases)], axis=-1)
 
 
 def haar_rotation(key: Key[Array, ""], dimension: int) -> Float[Array, "d d"]:
     """An orthogonal matrix drawn from the Haar measure on O(d): Q of a Gaussian matrix, with a positive diagonal of R."""
     if dimension == 2:  # A closed form, since it is faster: a rotation, and for half of the draws a reflection.
-        angle, flip = uniform(key, (2,))
+        angle, flip = jax.random.uniform(key, (2,))
         cos, sin, sign = jnp.cos(2 * jnp.pi * angle), jnp.sin(2 * jnp.pi * angle), jnp.where(flip < 0.5, 1.0, -1.0)
         return jnp.stack([jnp.stack([cos, -sign * sin]), jnp.stack([sin, sign * cos])])
-    return orthonormal_columns(standard_normals(key, dimension**2).reshape(dimension, dimension))
+    return orthonormal_columns(jax.random.normal(key, (dimension**2,)).reshape(dimension, dimension))

@@ -7,9 +7,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from fredholm.checks import vector
+from fredholm.common.checks import vector
 from fredholm.domains.base import AbstractDomain, Base
-from fredholm.draws import split
 
 
 class Point(AbstractDomain):
@@ -141,7 +140,7 @@ class Law(AbstractDomain):
     def sample(self, key: Key[Array, ""]) -> Record:
         if all(type(part).sample is AbstractDomain.sample for part in self.parts.values()):
             return super().sample(key)  # one draw for all parts
-        keys = split(key, len(self.parts))
+        keys = jax.random.split(key, len(self.parts))
         return Record(**{name: _unpack(name, part, part.sample(keys[i])) for i, (name, part) in enumerate(self.parts.items())})
 
 

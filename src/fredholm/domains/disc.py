@@ -6,7 +6,7 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from fredholm.checks import is_concrete, vector
+from fredholm.common.checks import is_concrete, vector
 from fredholm.domains.base import AbstractDomain, Base
 from fredholm.domains.round import plane_basis, radius_of
 

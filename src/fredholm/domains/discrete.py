@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from fredholm.checks import is_concrete, positive_integer
+from fredholm.common.checks import is_concrete, positive_integer
 from fredholm.domains.base import AbstractDomain, Atoms, Base
 from fredholm.domains.distributions import AbstractDistribution, positive
 

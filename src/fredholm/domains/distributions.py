@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from fredholm.checks import is_concrete, limit, real, vector
+from fredholm.common.checks import is_concrete, limit, real, vector
 from fredholm.domains.base import AbstractDomain, Base
 
 

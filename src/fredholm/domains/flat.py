@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from fredholm.checks import is_concrete, limit, vector
+from fredholm.common.checks import is_concrete, limit, vector
+from fredholm.common.linear_algebra import absolute_determinant, solve
 from fredholm.domains.base import AbstractDomain, Base
-from fredholm.orthogonal import absolute_determinant, solve
 
 
 class Interval(AbstractDomain):

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from fredholm.checks import is_concrete
+from fredholm.common.checks import is_concrete
 from fredholm.domains.base import Atoms, Base, Nodes
 from fredholm.domains.combined import Record
 from fredholm.domains.discrete import rows

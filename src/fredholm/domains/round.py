@@ -3,13 +3,13 @@
 import math
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from fredholm.checks import is_concrete, vector
+from fredholm.common.checks import is_concrete, vector
 from fredholm.domains.base import AbstractDomain, Base, Nodes, haar_rotation
 from fredholm.domains.sphere_map import direction_from_unit
-from fredholm.draws import split, standard_normals, uniform
 
 
 def unit_sphere_area(dimension: int) -> float:
@@ -20,9 +20,9 @@ def unit_sphere_area(dimension: int) -> float:
 def random_directions(key: Key[Array, ""], n: int, dimension: int) -> Float[Array, "n d"]:
     """n independent uniform directions: an angle in the plane, normalised normals elsewhere."""
     if dimension == 2:
-        angle = 2 * jnp.pi * uniform(key, (n,))
+        angle = 2 * jnp.pi * jax.random.uniform(key, (n,))
         return jnp.stack([jnp.cos(angle), jnp.sin(angle)], axis=-1)
-    z = standard_normals(key, n * dimension).reshape(n, dimension)
+    z = jax.random.normal(key, (n * dimension,)).reshape(n, dimension)
     return z / jnp.linalg.norm(z, axis=-1, keepdims=True)
 
 
@@ -93,8 +93,8 @@ class Ball(AbstractDomain):
         return jnp.asarray(self.center) + radius * direction_from_unit(z[1:]), self.mass
 
     def draws(self, key: Key[Array, ""], n: int) -> Nodes:
-        key_radius, key_direction = split(key)
-        radius = self.radius * uniform(key_radius, (n, 1)) ** (1 / self.dimension)
+        key_radius, key_direction = jax.random.split(key)
+        radius = self.radius * jax.random.uniform(key_radius, (n, 1)) ** (1 / self.dimension)
         points = jnp.asarray(self.center)[None] + radius * random_directions(key_direction, n, self.dimension)
         return Nodes(points, jnp.full((n,), self.mass / n))
 

@@ -1,19 +1,14 @@
 """The unit cube of d-1 axes onto the unit sphere in d dimensions, with the uniform measure."""
 
-from collections.abc import Callable
 from functools import lru_cache
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from fredholm.apart import kept_apart
-
 # The largest error of the cosine and the sine of an angle, in units of the rounding error `jnp.finfo(dtype).eps`: measured
 # against 40 digits for every power up to 98, ends included (tests/test_domains_sphere_map.py holds it).
 STATED_ERROR_IN_EPS = 8
-
-_PI = 4 * np.arctan(np.longdouble(1))
 
 
 def direction_from_unit(z: Float[Array, "k"]) -> Float[Array, "d"]:
@@ -29,15 +24,9 @@ def direction_from_unit(z: Float[Array, "k"]) -> Float[Array, "d"]:
     circle = jnp.stack([jnp.cos(last), jnp.sin(last)])
     if k == 1:
         return circle
-    cosines, sines = _angles_of_sphere(k)(z[:-1])
+    cosines, sines = sine_power_angles(z[:-1], tuple(range(k - 1, 0, -1)))
     before = jnp.concatenate([jnp.ones((1,), z.dtype), jnp.cumprod(sines)])
     return jnp.concatenate([cosines * before[:-1], circle * before[-1]])
-
-
-@lru_cache(maxsize=64)
-def _angles_of_sphere(k: int) -> Callable[[Float[Array, "k"]], tuple[Float[Array, "k"], Float[Array, "k"]]]:
-    """Kept apart: within the concatenation that follows, a CPU would compute the series number by number."""
-    return kept_apart(lambda z: sine_power_angles(z, tuple(range(k - 1, 0, -1))))
 
 
 def sine_power_angles(z: Float[Array, "k"], powers: tuple[int, ...]) -> tuple[Float[Array, "k"], Float[Array, "k"]]:
@@ -80,41 +69,32 @@ def _half_angle_series(powers: tuple[int, ...], precision: float) -> np.ndarray:
 
 @lru_cache(maxsize=1024)
 def _one_series(power: int) -> np.ndarray:
-    """The Chebyshev coefficients of h_m on [0, 1], beyond double precision where the machine has it."""
+    """The Chebyshev coefficients of h_m on [0, 1]."""
     half = 0.5 * (power + 1)
     # The nearest singularity is the other pole, at w² = 2^(2/(m+1)) > 1: it fixes how fast the coefficients fall.
     distance = 2 * 2 ** (1 / half) - 1
     terms = 8 + int(np.ceil(40 / np.log(distance + np.sqrt(distance**2 - 1))))
-    angles = _PI * (np.arange(terms, dtype=np.longdouble) + 0.5) / terms
+    angles = np.pi * (np.arange(terms) + 0.5) / terms
     w_squared = 0.5 * (np.cos(angles) + 1)
     values = np.sqrt(_half_angle_square(w_squared, half) / w_squared)
     coefficients = 2 * np.cos(np.outer(np.arange(terms), angles)) @ values / terms
     coefficients[0] /= 2
-    return coefficients.astype(float)
+    return coefficients
 
 
 def _half_angle_square(w_squared: np.ndarray, half: float) -> np.ndarray:
-    r"""s with $I_s(a, a) = w^{2a}/2$, $a = (m+1)/2$, by Newton's method in $\log s$.
+    r"""s with $I_s(a, a) = w^{2a}/2$, $a = (m+1)/2$.
 
-    $I_s(a, a) = s^a (1-s)^a\, H(s)/(a B(a, a))$ with $H = {}_2F_1(2a, 1; a+1; s)$, a series of positive terms for
-    $s \le \tfrac12$; its a-th root neither underflows nor cancels, and $d \log w^2/d\log s = 1/((1-s) H)$.
+    Where $w^{2a}$ underflows, in more than a hundred dimensions, s is found from
+    $I_s(a, a) = s^a (1-s)^a\, {}_2F_1(2a, 1; a+1; s)/(a B(a, a))$, whose a-th root does not.
     """
-    offset = (np.log(np.longdouble(2)) - np.log(np.longdouble(half)) - _log_beta(half)) / half
-    s = 0.5 * w_squared
-    for _ in range(30):
-        hypergeometric, term, n = np.ones_like(s), np.ones_like(s), 0
-        while np.max(term) > 1e-20:
-            term = term * s * (2 * half + n) / (half + 1 + n)
-            hypergeometric, n = hypergeometric + term, n + 1
-        error = np.log(s) + np.log1p(-s) + np.log(hypergeometric) / half + offset - np.log(w_squared)
-        s = np.minimum(s * np.exp(-error * (1 - s) * hypergeometric), 0.5)
-        if np.max(np.abs(error)) < 1e-18:
-            break
+    from scipy import special  # here, since the library is imported more often than a sphere is mapped
+
+    probability = 0.5 * w_squared**half
+    s = special.betaincinv(half, half, probability)
+    tail = probability < 1e-290
+    start = w_squared[tail] * np.exp((np.log(half) + special.betaln(half, half) - np.log(2)) / half)
+    s[tail] = start
+    for _ in range(60):
+        s[tail] = start / ((1 - s[tail]) * special.hyp2f1(2 * half, 1, half + 1, s[tail]) ** (1 / half))
     return s
-
-
-def _log_beta(half: float) -> np.longdouble:
-    r"""$\log B(a, a)$ for a whole or half number a, by $B(a+1, a+1) = B(a, a)\, a/(2(2a+1))$ from B(1, 1) = 1 or B(1/2, 1/2) = pi."""
-    start = 1.0 if half == int(half) else 0.5
-    steps = np.arange(start, half, dtype=np.longdouble)
-    return np.sum(np.log(steps / (2 * (2 * steps + 1)))) + (np.longdouble(0) if start == 1.0 else np.log(_PI))

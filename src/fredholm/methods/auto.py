@@ -2,8 +2,8 @@
 
 import equinox as eqx
 
-from fredholm.checks import positive_integer, real
-from fredholm.methods.base import AbstractMethod
+from fredholm.common.checks import positive_integer, real
+from fredholm.methods.protocol import AbstractMethod
 
 
 class Auto(eqx.Module):

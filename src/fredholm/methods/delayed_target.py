@@ -1,51 +1,51 @@
 """Delayed targets: a Polyak-averaged copy of the network inside the integral."""
 
+import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int, Key
 
-from fredholm.checks import nearest, positive_integer, real
-from fredholm.conditions import AbstractCondition
+from fredholm.common.checks import nearest, positive_integer, real
+from fredholm.common.findings import Finding
 from fredholm.domains import AbstractDomain, Nodes
-from fredholm.draws import split
-from fredholm.equation import Equation
-from fredholm.methods.base import (
-    AbstractMethod,
-    Info,
-    draw,
-    draw_pairs,
-    estimate,
-    growing_share,
-    moved,
-    product,
-    weighted_integrand,
-)
-from fredholm.methods.shares import residuals
-from fredholm.networks import Field
-from fredholm.residual import AbstractResidual, place
+from fredholm.equation.conditions import AbstractCondition
+from fredholm.equation.equation import Equation, residuals
+from fredholm.equation.estimate import draw, draw_pairs, estimate, weighted_integrand
+from fredholm.equation.residual import AbstractResidual, Integral, Place, network_point
+from fredholm.functions.field import Function, evaluated, unknowns_of, with_unknowns
+from fredholm.methods.history import late
+from fredholm.methods.protocol import AbstractMethod, Info, Rows, Trained, ema_weight, independent_rows, lerp
+from fredholm.optimizers.adam import slower
 from fredholm.rules import AbstractRule, MonteCarlo
+
+if TYPE_CHECKING:
+    import xarray
 
 TARGET_TAU = 0.999  # with tau=None the target is a mean over at most the last 1000 steps
 FASTEST = 0.05  # and over at least about 20: a target that follows at once holds nothing back, and the first steps of Maxwell's run away
 OBSERVED = 32  # points x at which the drift is measured in each step, whatever the batch is
 SMALL_BATCH = 9.0  # in the weak form λ is 10 times the quotient with one x a step, 3 times with 20, and nearly the quotient with 400
 OBSERVED_TAU = 0.999  # what was measured more than 1000 steps ago is forgotten
+APART = 0.3  # a network further from its target than this share of its own size has left it behind
+REMEMBERED = 5  # a run should be so many times as long as what its target remembers
+QUOTIENT_POINTS = 512  # points x at which a diagnosis measures λ
 
 
 class Observed(eqx.Module):
     """The target, and what the adaptive regulariser has measured of its drift."""
 
-    target: Field
+    target: Function
     change: Float[Array, ""]  # a running mean of the squared change of the integrals along the drift
     penalty: Float[Array, ""]  # a running mean of what the regulariser penalises, (u − ū)²
 
 
-class DelayedTarget(AbstractMethod):
+class DelayedTarget(AbstractMethod[Function | Observed]):
     r"""Regularised delayed targets (Saleh et al., ICML 2024, Algorithm 1). With $\bar u$ the target, a copy of the network that
     follows it as $\bar\theta \leftarrow \tau\bar\theta + (1-\tau)\theta$ and through which no gradient flows,
 
@@ -96,25 +96,87 @@ class DelayedTarget(AbstractMethod):
         if self.on not in ("output", "f"):
             raise nearest("on", str(self.on), ("output", "f"))
 
-    def check(self, equation: Equation, rules: Sequence[AbstractRule]) -> None:
-        if not rules:
-            raise ValueError("DelayedTarget: the equation has no integral to put a target into; use Standard().")
-        x = equation.domain.sample(jax.random.key(0))
-        if equation.f is not None and place(x) is None and self.on == "output" and self.regularization != 0:
-            raise ValueError(
-                "DelayedTarget: x is a Law without a part named point, so the network has no output at x to regularise. Name the part "
-                "where the network is looked at point=, or use DelayedTarget(on='f') or regularization=0."
-            )
-        for residual, own in residuals(equation, rules):
-            x = residual.law.sample(jax.random.key(0))
-            # The equation's second draw is the main part's; the other cases are explained where they are computed.
-            second = self.main_rules(own) if residual is equation and self.has_main(equation) else own
-            needs_two = residual is not equation or self.has_main(equation) or bool(equation.unknowns)
-            for integral, rule, other in zip(residual.integrals, own, second, strict=True):
-                if needs_two:
-                    _check_two(rule, other, integral.measure(x))
+    # ---- the state: the target, and what is measured of its drift ----
 
-    def share(self, residual: AbstractResidual) -> float:
+    def init(self, u: Function) -> Function | Observed:
+        return u if self.regularization is not None else Observed(u, jnp.zeros(()), jnp.zeros(()))
+
+    def target(self, u: Function, state: Function | Observed) -> Function:
+        return state.target if isinstance(state, Observed) else state
+
+    def update(
+        self, u: Function, state: Function | Observed, equation: Equation, batch: int, step: Int[Array, ""], key: Key[Array, ""]
+    ) -> Function | Observed:
+        if self.every is not None:
+            weight = jnp.where((step + 1) % self.every == 0, 1.0, 0.0)
+        else:
+            weight = jnp.minimum(FASTEST, ema_weight(step, TARGET_TAU)) if self.tau is None else 1 - self.tau
+        target = lerp(self.target(u, state), u, weight)
+        if not isinstance(state, Observed):
+            return target
+        # fold_in(key, i) is the key i of any split(key, n), and the loss splits the key of its step in four.
+        key = jax.random.fold_in(key, 4)
+        return self.observe(u, Observed(target, state.change, state.penalty), equation, batch, step + 1, key)
+
+    def state_at(self, u: Function, target: Function, equation: Equation, batch: int, key: Key[Array, ""]) -> Function | Observed:
+        state = self.init(target)
+        return self.observe(u, state, equation, batch, jnp.asarray(0), key) if isinstance(state, Observed) else state
+
+    def observe(self, u: Function, state: Observed, equation: Equation, batch: int, step: Int[Array, ""], key: Key[Array, ""]) -> Observed:
+        """The state with the drift measured once more, for the λ of the step with this number."""
+        change, penalty = self.drift(u, state.target, equation, key, OBSERVED)
+        if equation.is_weak:
+            # The fewer x a step has, the less it knows of where to go; and the split's gradient is 1/M of the other, and so is its λ.
+            change = change * (1 + SMALL_BATCH / math.sqrt(batch)) * (self.share or 1.0)
+        # One node where the integrand is infinite would stay in the running mean for good.
+        weight = jnp.where(jnp.isfinite(change) & jnp.isfinite(penalty), ema_weight(step, OBSERVED_TAU), 0.0)
+        pairs = ((state.change, change), (state.penalty, penalty))
+        return Observed(state.target, *(lerp(old, jnp.nan_to_num(new, nan=0.0, posinf=0.0, neginf=0.0), weight) for old, new in pairs))
+
+    def drift(
+        self, u: Function, target: Function, equation: Equation, key: Key[Array, ""], points: int
+    ) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        """What the step from the target to the network changes, the integrals and what the regulariser penalises: the means of both squares
+        over so many x.
+
+        In the weak form the network stands under the integral, at random nodes, and the change of the integrand counts with its noise: one
+        node, squared. Where f is given the integral is only a label, whose noise does not move the network's own gradient: two independent
+        nodes, multiplied, are the square of what the integrals change in the mean.
+        """
+        target = with_unknowns(target, unknowns_of(u))  # learned scalars have no delayed copy in the loss either
+
+        def at_one_point(key: Key[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
+            key_point, key_nodes, key_others = jax.random.split(key, 3)
+            x = equation.domain.sample(key_point)
+            nodes, others = (draw(equation, [MonteCarlo(1)] * len(equation.integrals), x, k) for k in (key_nodes, key_others))
+            if equation.is_weak:
+                values, penalty = self._main_values_and_penalty(u, target, equation, x, nodes)
+                pairs = zip(values, equation.integrals, nodes, strict=True)
+                changes = [of_u - weighted_integrand(one, target, x, n) for of_u, one, n in pairs]
+                return sum((jnp.sum(change**2) for change in changes), jnp.zeros(())), penalty.loss()
+            _, penalty = self._main_values_and_penalty(u, target, equation, x, nodes)
+            one, other = (estimate(equation, u, x, n) - estimate(equation, target, x, n) for n in (nodes, others))
+            return jnp.sum(one * other), penalty.loss()
+
+        change, penalty = jax.vmap(at_one_point)(jax.random.split(key, points))
+        return jnp.mean(change), jnp.mean(penalty)
+
+    def weight(self, state: Function | Observed) -> Float[Array, ""]:
+        """λ."""
+        if not isinstance(state, Observed):
+            return jnp.asarray(self.regularization, float)
+        # Before the first drift there is nothing to weigh, and what seems to change is rounding: divided by 0 it would ruin the first step.
+        # Products of independent nodes may have a negative mean where they are mostly noise.
+        drifted = state.penalty > 0
+        return jnp.where(drifted, jnp.maximum(state.change, 0.0) / jnp.where(drifted, state.penalty, 1.0), 0.0)
+
+    def recorded(self, state: Function | Observed) -> Info:
+        return {"regularization_weight": self.weight(state)} if isinstance(state, Observed) else {}
+
+    # ---- the rows ----
+
+    @property
+    def share(self) -> float:
         """1/M, the weight of the main network in the integrals."""
         return 0.0 if self.split is None else 1.0 / self.split
 
@@ -128,178 +190,193 @@ class DelayedTarget(AbstractMethod):
             return list(rules)
         return [self.main if isinstance(self.main, AbstractRule) else MonteCarlo(self.main) for _ in rules]
 
-    def init(self, u: Field) -> Field | Observed:
-        return u if self.regularization is not None else Observed(u, jnp.zeros(()), jnp.zeros(()))
-
-    def target(self, u: Field, state: Field | Observed) -> Field:
-        return state.target if isinstance(state, Observed) else state
-
-    def weight(self, state: Field | Observed) -> Float[Array, ""]:
-        """λ."""
-        if not isinstance(state, Observed):
-            return jnp.asarray(self.regularization, float)
-        # Before the first drift there is nothing to weigh, and what seems to change is rounding: divided by 0 it would ruin the first step.
-        # Products of independent nodes may have a negative mean where they are mostly noise.
-        drifted = state.penalty > 0
-        return jnp.where(drifted, jnp.maximum(state.change, 0.0) / jnp.where(drifted, state.penalty, 1.0), 0.0)
-
-    def recorded(self, state: Field | Observed) -> Info:
-        return {"regularization_weight": self.weight(state)} if isinstance(state, Observed) else {}
-
-    def observe(
-        self, u: Field, state: Field | Observed, equation: Equation, batch: int, step: Int[Array, ""], key: Key[Array, ""]
-    ) -> Field | Observed:
-        if not isinstance(state, Observed):
-            return state
-        change, penalty = self.drift(u, state.target, equation, key, OBSERVED)
-        if equation.is_weak:
-            # The fewer x a step has, the less it knows of where to go; and the split's gradient is 1/M of the other, and so is its λ.
-            change = change * (1 + SMALL_BATCH / math.sqrt(batch)) * (self.share(equation) or 1.0)
-        # One node where the integrand is infinite would stay in the running mean for good.
-        share = jnp.where(jnp.isfinite(change) & jnp.isfinite(penalty), growing_share(step, OBSERVED_TAU), 0.0)
-        pairs = ((state.change, change), (state.penalty, penalty))
-        return Observed(state.target, *(moved(old, jnp.nan_to_num(new, nan=0.0, posinf=0.0, neginf=0.0), share) for old, new in pairs))
-
-    def drift(
-        self, u: Field, target: Field, equation: Equation, key: Key[Array, ""], points: int
-    ) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        """What the step from the target to the network changes, the integrals and what the regulariser penalises: the means of both squares
-        over so many x.
-
-        In the weak form the network stands under the integral, at random nodes, and the change of the integrand counts with its noise: one
-        node, squared. Where f is given the integral is only a label, whose noise does not move the network's own gradient: two independent
-        nodes, multiplied, are the square of what the integrals change in the mean.
-        """
-
-        target = _with_unknowns(target, u.unknowns)  # learned scalars have no delayed copy in the loss either
-
-        def at_one_point(key: Key[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
-            key_point, key_nodes, key_others = split(key, 3)
-            x = equation.domain.sample(key_point)
-            nodes, others = (draw(equation, [MonteCarlo(1)] * len(equation.integrals), x, k) for k in (key_nodes, key_others))
-            _, penalty = self._main_part_and_penalty(u, target, equation, x, nodes, equation.left(u, x))
-            if not equation.is_weak:
-                one, other = (estimate(equation, u, x, n) - estimate(equation, target, x, n) for n in (nodes, others))
-                return jnp.sum(one * other), penalty
-            pairs = zip(equation.integrals, nodes, strict=True)
-            changes = [weighted_integrand(one, u, x, n) - weighted_integrand(one, target, x, n) for one, n in pairs]
-            return sum((jnp.sum(change**2) for change in changes), jnp.zeros(())), penalty
-
-        change, penalty = jax.vmap(at_one_point)(split(key, points))
-        return jnp.mean(change), jnp.mean(penalty)
-
-    def residual_loss(
+    def rows(
         self,
-        u: Field,
-        state: Field | Observed,
+        u: Function,
+        state: Function | Observed,
         residual: AbstractResidual,
         rules: Sequence[AbstractRule],
-        x: Any,
+        x: Place,
         key: Key[Array, ""],
-    ) -> Info:
-        # No gradient flows through the target: it is an argument of its own, and `solve` differentiates with respect to u alone.
-        target, left = self.target(u, state), residual.left(u, x)
-        if self.has_main(residual):
-            nodes, other_nodes = draw_pairs(residual, rules, self.main_rules(rules), x, key)
-        elif u.unknowns:
-            nodes, other_nodes = draw_pairs(residual, rules, rules, x, key)
-        else:
-            nodes, other_nodes = draw(residual, rules, x, key), []
-        main_part, penalty = self._main_part_and_penalty(u, target, residual, x, other_nodes, left)
-        target_part = estimate(residual, _with_unknowns(target, jax.lax.stop_gradient(u.unknowns)), x, nodes)
+    ) -> dict[str, Rows]:
+        if isinstance(residual, AbstractCondition):
+            return {"residual": independent_rows(u, residual, rules, x, key)}
+        target, unknowns = self.target(u, state), unknowns_of(u)
+        nodes, other_nodes = self._draw(residual, rules, x, key, bool(unknowns))
+        values, penalty = self._main_values_and_penalty(u, target, residual, x, other_nodes)
+        main = sum((jnp.sum(value, axis=0) for value in values), jnp.zeros((1,)))
+        local = residual.local_residual(u, x)
+        inside = estimate(residual, with_unknowns(target, jax.lax.stop_gradient(unknowns)), x, nodes)
+        delayed = local + residual.sign * inside  # the residual with the target in all of the integrals
         if residual.is_weak and self.split is None:
-            info = {"residual": self._one_sided(left + residual.sign * main_part, left + residual.sign * target_part)}
+            rows = Rows(local + residual.sign * main, delayed)
         else:
-            info = {"residual": self._square(u, target, residual, x, other_nodes, left, main_part, target_part)}
-        if self.regularization != 0:
-            info["regularization"] = jax.lax.stop_gradient(self.weight(state)) * penalty
-        return info
+            r = local + residual.sign * ((1 - self.share) * inside + self.share * main)
+            pulled = [self._pull_on_unknowns(u, target, residual, x, other_nodes)] if unknowns else []
+            rows = Rows(jnp.concatenate([r, *pulled]), jnp.concatenate([r, *(delayed for _ in pulled)]))
+        if self.regularization == 0:
+            return {"residual": rows}
+        return {"residual": rows, "regularization": Rows(penalty.a, penalty.b, self.weight(state))}
 
-    def _main_part_and_penalty(
-        self, u: Field, target: Field, residual: AbstractResidual, x: Any, nodes: Sequence[Nodes], left: Float[Array, "e"]
-    ) -> tuple[Float[Array, "_"], Float[Array, ""]]:
-        """The network's own integrals, one 0 for all equations where it has none, and what the regulariser penalises: (u − target)² at x
-        where f is given and at the main nodes in the weak form, or that of f with its main part."""
+    def _draw(
+        self, residual: AbstractResidual, rules: Sequence[AbstractRule], x: Place, key: Key[Array, ""], has_unknowns: bool
+    ) -> tuple[list[Nodes], list[Nodes]]:
+        """The nodes of the target, and independent ones of the network, where it needs any."""
+        if self.has_main(residual):
+            return draw_pairs(residual, rules, self.main_rules(rules), x, key)
+        return draw_pairs(residual, rules, rules, x, key) if has_unknowns else (draw(residual, rules, x, key), [])
+
+    def _main_values_and_penalty(
+        self, u: Function, target: Function, residual: AbstractResidual, x: Place, nodes: Sequence[Nodes]
+    ) -> tuple[list[Float[Array, "_ e"]], Rows]:
+        """The weighted integrands of the network itself, none where it does not stand in the integrals, and what the regulariser
+        penalises: u − ū at x where f is given and at the main nodes in the weak form, or that of f with its main part."""
         if residual.is_weak and self.on == "output" and self.regularization != 0:
             return self._at_main_nodes(u, target, residual, x, nodes)
-        main_part = estimate(residual, u, x, nodes) if self.has_main(residual) else jnp.zeros((1,))
+        values = []
+        if self.has_main(residual):
+            values = [weighted_integrand(integral, u, x, n) for integral, n in zip(residual.integrals, nodes, strict=True)]
         if self.regularization == 0:
-            return main_part, jnp.zeros(())
+            return values, Rows(jnp.zeros((1,)), jnp.zeros((1,)))
         if self.on == "output":
-            return main_part, jnp.mean((u(place(x)) - target(place(x))) ** 2)
+            point = network_point(x)
+            apart = jnp.atleast_1d(u(point) - target(point))
+            return values, Rows(apart, apart, 1 / apart.size)
         # The paper's f of the weak form is the main part, a share 1/M of the integral; without a split it is the integral.
-        share = 1.0 if self.split is None else self.share(residual)
+        share = 1.0 if self.split is None else self.share
+        main = sum((jnp.sum(value, axis=0) for value in values), jnp.zeros((1,)))
         copy = estimate(residual, target, x, nodes) if self.has_main(residual) else jnp.zeros((1,))
-        change = left - residual.left(target, x) + residual.sign * share * (main_part - copy)
-        return main_part, jnp.sum(change**2)
+        change = residual.local_residual(u, x) - residual.local_residual(target, x) + residual.sign * share * (main - copy)
+        return values, Rows(change, change)
 
     def _at_main_nodes(
-        self, u: Field, target: Field, residual: AbstractResidual, x: Any, nodes: Sequence[Nodes]
-    ) -> tuple[Float[Array, "e"], Float[Array, ""]]:
-        """The network's own integrals and its distance to the target at their nodes, both from one look at each node."""
-        parts, distances = [], []
+        self, u: Function, target: Function, residual: AbstractResidual, x: Place, nodes: Sequence[Nodes]
+    ) -> tuple[list[Float[Array, "_ e"]], Rows]:
+        """The network's own integrands and its distance to the target at their nodes, both from one evaluation at each node."""
+        values, distances = [], []
         for integral, drawn in zip(residual.integrals, nodes, strict=True):
 
-            def at_node(t: Any, w: Float[Array, ""], integral: Any = integral) -> tuple[Float[Array, "e"], Float[Array, ""]]:
-                seen, point = u.remembering(), integral.network_input(x, t)
-                return w * integral.integrand(seen, x, t), jnp.mean((seen(point) - target(point)) ** 2)
+            def at_node(t: Place, w: Float[Array, ""], integral: Integral = integral) -> tuple[Float[Array, "e"], Float[Array, "m"]]:
+                point = integral.network_input(x, t)
+                own = evaluated(u, point)
+                return w * integral.integrand(own, x, t), jnp.atleast_1d(own(point) - target(point))
 
-            values, squares = jax.vmap(at_node)(drawn.points, drawn.weights)
-            parts.append(jnp.sum(values, axis=0))
-            distances.append(jnp.mean(squares))
-        return sum(parts, jnp.zeros((1,))), sum(distances, jnp.zeros(())) / len(distances)
-
-    def _one_sided(self, main: Float[Array, "e"], delayed: Float[Array, "e"]) -> Float[Array, ""]:
-        """The product of the network's residual and the target's, with the gradient 2 · (the target's) · ∂(the network's)."""
-        product = jnp.sum(main * jax.lax.stop_gradient(delayed))
-        return 2 * product - jax.lax.stop_gradient(product)
-
-    def _square(
-        self,
-        u: Field,
-        target: Field,
-        residual: AbstractResidual,
-        x: Any,
-        other_nodes: Sequence[Any],
-        left: Float[Array, "e"],
-        main_part: Float[Array, "_"],  # one number for all equations where there is none
-        target_part: Float[Array, "_"],
-    ) -> Float[Array, ""]:
-        """The squared residual, split between target and network where there is an M."""
-        share = self.share(residual)
-        r = left + residual.sign * ((1 - share) * target_part + share * main_part)
-        pull = self._pull_on_unknowns(u, target, residual, x, other_nodes, left + residual.sign * target_part) if u.unknowns else 0.0
-        return jnp.sum(r**2) + pull
-
-    def condition_loss(
-        self, u: Field, state: Field | Observed, condition: AbstractCondition, rules: Sequence[AbstractRule], x: Any, key: Key[Array, ""]
-    ) -> Float[Array, ""]:
-        return product(u, condition, rules, x, key)
+            value, distance = jax.vmap(at_node)(drawn.points, drawn.weights)
+            values.append(value)
+            distances.append(jnp.ravel(distance) / math.sqrt(distance.size))
+        apart = jnp.concatenate(distances)
+        return values, Rows(apart, apart, 1 / len(distances))
 
     def _pull_on_unknowns(
-        self, u: Field, target: Field, residual: AbstractResidual, x: Any, nodes: Sequence[Any], r: Float[Array, "e"]
-    ) -> Float[Array, ""]:
-        """0, with the gradient 2 r ∂(target part) with respect to the learned scalars that stand inside the integrals.
+        self, u: Function, target: Function, residual: AbstractResidual, x: Place, nodes: Sequence[Nodes]
+    ) -> Float[Array, "e"]:
+        """A row that is 0, with the derivative of the target part by the learned scalars that stand inside the integrals.
 
         Scalars have no delayed copy. Taken through the square, the noise of the target part would bias them as it does the standard
-        loss; from other nodes than those of r, which has the target in all of the integrals, the gradient is unbiased.
+        loss; multiplied with a residual of other nodes, which has the target in all of the integrals, the gradient is unbiased.
         """
-        inside = _with_unknowns(target, u.unknowns)
-        part = residual.sign * (1 - self.share(residual)) * estimate(residual, inside, x, nodes)
-        return 2 * jnp.sum(jax.lax.stop_gradient(r) * (part - jax.lax.stop_gradient(part)))
+        inside = with_unknowns(target, unknowns_of(u))
+        part = residual.sign * (1 - self.share) * estimate(residual, inside, x, nodes)
+        return part - jax.lax.stop_gradient(part)
 
-    def update(self, u: Field, state: Field | Observed, step: Int[Array, ""]) -> Field | Observed:
-        old = self.target(u, state)
-        if self.every is not None:
-            share = jnp.where((step + 1) % self.every == 0, 1.0, 0.0)
-        else:
-            share = jnp.minimum(FASTEST, growing_share(step, TARGET_TAU)) if self.tau is None else 1 - self.tau
-        target = moved(old, u, share)
-        return Observed(target, state.change, state.penalty) if isinstance(state, Observed) else target
+    # ---- what it says of itself ----
 
+    def check(self, equation: Equation, rules: Sequence[AbstractRule]) -> None:
+        if not rules:
+            raise ValueError("DelayedTarget: the equation has no integral to put a target into; use Standard().")
+        x = equation.domain.sample(jax.random.key(0))
+        if equation.f is not None and network_point(x) is None and self.on == "output" and self.regularization != 0:
+            raise ValueError(
+                "DelayedTarget: x is a Law without a part named point, so the network has no output at x to regularise. Name the part "
+                "where the network is evaluated point=, or use DelayedTarget(on='f') or regularization=0."
+            )
+        for residual, own in residuals(equation, rules):
+            x = residual.law.sample(jax.random.key(0))
+            # The equation's second draw is the main part's; the other cases are explained where they are computed.
+            second = self.main_rules(own) if residual is equation and self.has_main(equation) else own
+            needs_two = residual is not equation or self.has_main(equation) or bool(equation.unknowns)
+            for integral, rule, other in zip(residual.integrals, own, second, strict=True):
+                if needs_two:
+                    _check_two(rule, other, integral.measure(x))
 
-def _with_unknowns(target: Field, unknowns: dict[str, Array]) -> Field:
-    return Field(target.network, unknowns, target.inputs, target.outputs)
+    def nodes(self, equation: Equation, rules: Sequence[AbstractRule], measures: Sequence[AbstractDomain]) -> list[int]:
+        counts = super().nodes(equation, rules, measures)
+        if self.has_main(equation):
+            # Regularised on f, the target is evaluated at the main nodes too.
+            times = 2 if self.on == "f" and self.regularization != 0 else 1
+            pulled = bool(equation.unknowns) and not (equation.is_weak and self.split is None)
+            main = super().nodes(equation, self.main_rules(rules), measures)
+            return [count + (times + pulled) * other for count, other in zip(counts, main, strict=True)]
+        return [2 * count for count in counts] if equation.unknowns else counts
+
+    def measured(self, equation: Equation) -> int:
+        if self.regularization is not None:
+            return 0
+        of_target = self.on == "f" and self.has_main(equation)  # the penalty evaluates the target's own integrands, and u's main part
+        each = 2 + of_target if equation.is_weak else 4 + self.has_main(equation) + of_target
+        return OBSERVED * each * len(equation.integrals)
+
+    def target_weight(self, equation: Equation) -> float | None:
+        return 1 - self.share
+
+    @property
+    def remark(self) -> str:
+        return "τ follows the run, λ is measured along the drift, N' = N"
+
+    def symptoms(self, history: "xarray.Dataset", steps: int, trained: Trained | None = None) -> list[Finding]:
+        # A target that lags is far from the network for that reason alone.
+        found = self._lag(steps) or self._apart(history, trained)
+        return [] if found is None else [found]
+
+    def _lag(self, steps: int) -> Finding | None:
+        if self.tau is None and self.every is None:
+            return None
+        window = float(self.every) if self.every is not None else 1 / (1 - (self.tau or 0.0))
+        if window * REMEMBERED < steps:
+            return None
+        which = f"every = {self.every}" if self.every is not None else f"τ = {self.tau:g}"
+        text = (
+            f"the target lags: with {which} it remembers {window:.0f} steps of a run of {steps}, so that the integrals still hold "
+            "the first networks. Leave τ to follow the run: DelayedTarget(tau=None)."
+        )
+        return Finding("warning", "lag", text, {"method": dataclasses.replace(self, tau=None, every=None)})
+
+    def _apart(self, history: "xarray.Dataset", trained: Trained | None) -> Finding | None:
+        apart = late(history, "drift") / max(late(history, "size"), np.finfo(float).tiny)
+        if not apart > APART:
+            return None
+        weight = late(history, "regularization_weight") if self.regularization is None else self.regularization
+        text = (
+            f"the network is {apart:.0%} of its size away from its target: they drift apart, since the pull λ = {weight:.3g} is too weak "
+            f"for this operator{self._quotient(trained)}. "
+        )
+        if self.adaptive() == self and trained is not None:
+            calmer = slower(trained.optimizer)
+            text += f"λ and τ are measured already: use a smaller learning rate, {calmer!r}."
+            return Finding("warning", "drift", text, {"optimizer": calmer})
+        return Finding("warning", "drift", f"{text}Leave λ and τ to be measured: DelayedTarget().", {"method": self.adaptive()})
+
+    def why_failed(self, ends: str, trained: Trained) -> Finding:
+        if self.regularization is None:
+            calmer = slower(trained.optimizer)
+            text = f"{ends}. λ is measured already: use a smaller learning rate, {calmer!r}."
+            return Finding("error", "failed", text, {"optimizer": calmer})
+        text = f"{ends}. The pull λ = {self.regularization:g} is too weak for this operator{self._quotient(trained)}; "
+        return Finding("error", "failed", f"{text}leave it to DelayedTarget().", {"method": self.adaptive()})
+
+    def adaptive(self) -> "DelayedTarget":
+        """The method with τ and λ left to be measured."""
+        return dataclasses.replace(self, regularization=None, split=None, tau=None, every=None)
+
+    def _quotient(self, trained: Trained | None) -> str:
+        """What λ should have been, measured along the drift, as the end of a sentence."""
+        if trained is None:
+            return ""
+        own = dataclasses.replace(self, split=None, regularization=None)
+        measure = jax.jit(lambda key: own.drift(trained.u, trained.target, trained.equation, key, QUOTIENT_POINTS))
+        change, penalty = measure(jax.random.key(12))
+        found = float(change / penalty)
+        return f"; measured along the drift, λ should be {max(found, 0.0):.3g}" if math.isfinite(found) else ""
 
 
 def _check_two(rule: AbstractRule, other: AbstractRule, measure: AbstractDomain) -> None:

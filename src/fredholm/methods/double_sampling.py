@@ -1,23 +1,25 @@
 """Double sampling: the product of two independent residuals."""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Key
 
-from fredholm.checks import nearest
+from fredholm.common.checks import nearest
+from fredholm.common.findings import Finding
 from fredholm.domains import AbstractDomain, Nodes
-from fredholm.equation import Equation
-from fredholm.methods.base import AbstractMethod, Info, draw, product, weighted_integrand
-from fredholm.methods.shares import residuals
-from fredholm.networks import Field
-from fredholm.residual import AbstractResidual
+from fredholm.equation.equation import Equation, residuals
+from fredholm.equation.estimate import draw, weighted_integrand
+from fredholm.equation.residual import AbstractResidual, Place
+from fredholm.functions.field import Function
+from fredholm.methods.delayed_target import DelayedTarget
+from fredholm.methods.protocol import AbstractMethod, Rows, Trained, independent_rows
 from fredholm.rules import AbstractRule, MonteCarlo
 
 
-class DoubleSampling(AbstractMethod):
+class DoubleSampling(AbstractMethod[None]):
     r"""Two independent estimates of the residual, multiplied: unbiased, and possibly negative,
 
     $$\hat L(x) = \hat r_1(x)\,\hat r_2(x), \qquad \mathbb{E}\,\hat L = L.$$
@@ -63,19 +65,41 @@ class DoubleSampling(AbstractMethod):
         if isinstance(rule, MonteCarlo) and self.pairs == "split" and rule.n % 2:
             raise ValueError(f"DoubleSampling(pairs='split'): got MonteCarlo({rule.n}); expected an even number of points.")
 
-    def residual_loss(
-        self, u: Field, state: Any, residual: AbstractResidual, rules: Sequence[AbstractRule], x: Any, key: Key[Array, ""]
-    ) -> Info:
-        if self.pairs == "all" and all(isinstance(rule, MonteCarlo) for rule in rules):
+    def rows(
+        self, u: Function, state: None, residual: AbstractResidual, rules: Sequence[AbstractRule], x: Place, key: Key[Array, ""]
+    ) -> dict[str, Rows]:
+        if self._has_all_pairs(rules):
             return {"residual": self._all_pairs(u, residual, draw(residual, rules, x, key), x)}
-        halves = [MonteCarlo(rule.n // 2) if isinstance(rule, MonteCarlo) else rule for rule in rules]
-        return {"residual": product(u, residual, halves, x, key)}
+        return {"residual": independent_rows(u, residual, _halves(rules), x, key)}
 
-    def _all_pairs(self, u: Field, residual: AbstractResidual, nodes: Sequence[Nodes], x: Any) -> Float[Array, ""]:
-        r, variance = residual.left(u, x), jnp.zeros((1,))
+    def _has_all_pairs(self, rules: Sequence[AbstractRule]) -> bool:
+        return self.pairs == "all" and all(isinstance(rule, MonteCarlo) for rule in rules)
+
+    def _all_pairs(self, u: Function, residual: AbstractResidual, nodes: Sequence[Nodes], x: Place) -> Rows:
+        r"""$\hat r^2 - \sum_k \frac{n_k}{n_k - 1} \sum_i (v_{ki} - \bar v_k)^2$, where $v_{ki}$ is the weighted integrand at a node: the
+        last sum is the unbiased variance of the estimate of the k-th integral."""
+        r, spread, taken = residual.local_residual(u, x), [], []
         for integral, drawn in zip(residual.integrals, nodes, strict=True):
-            values = weighted_integrand(integral, u, x, drawn)  # each is 1/N of a sample of the integral
+            values = weighted_integrand(integral, u, x, drawn)
             n = values.shape[0]
             r = r + residual.sign * jnp.sum(values, axis=0)
-            variance = variance + n * jnp.var(values, axis=0, ddof=1)  # the unbiased variance of the mean of n samples
-        return jnp.sum(r**2 - variance)
+            spread.append(jnp.ravel(values - jnp.mean(values, axis=0, keepdims=True)))
+            taken.append(spread[-1] * (n / (n - 1)))
+        return Rows(jnp.concatenate([r, *spread]), jnp.concatenate([r, *(-one for one in taken)]))
+
+    def nodes(self, equation: Equation, rules: Sequence[AbstractRule], measures: Sequence[AbstractDomain]) -> list[int]:
+        if self._has_all_pairs(rules):
+            return super().nodes(equation, rules, measures)
+        return [2 * rule.size(measure) for rule, measure in zip(_halves(rules), measures, strict=True)]
+
+    @property
+    def fewest_nodes(self) -> int:
+        return 2
+
+    def why_failed(self, ends: str, trained: Trained) -> Finding:
+        return Finding("error", "failed", f"{ends}. Use DelayedTarget(), or a smaller learning rate.", {"method": DelayedTarget()})
+
+
+def _halves(rules: Sequence[AbstractRule]) -> list[AbstractRule]:
+    """What is drawn twice: half of independent nodes, and a randomised rule as it is."""
+    return [MonteCarlo(rule.n // 2) if isinstance(rule, MonteCarlo) else rule for rule in rules]

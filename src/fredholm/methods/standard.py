@@ -1,18 +1,26 @@
 """The standard method: the squared residual with estimated integrals."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
-import jax.numpy as jnp
 from jaxtyping import Array, Key
 
-from fredholm.methods.base import AbstractMethod, Info, draw, estimate
-from fredholm.networks import Field
-from fredholm.residual import AbstractResidual
+from fredholm.common.findings import Finding
+from fredholm.equation.estimate import draw, estimated
+from fredholm.equation.residual import AbstractResidual, Place
+from fredholm.functions.field import Function
+from fredholm.methods.delayed_target import DelayedTarget
+from fredholm.methods.history import late
+from fredholm.methods.protocol import AbstractMethod, Rows, Trained
 from fredholm.rules import AbstractRule
 
+if TYPE_CHECKING:
+    import xarray
 
-class Standard(AbstractMethod):
+BIASED = 0.3  # a standard loss with a larger share of excess variance is mostly noise that it should not minimise
+
+
+class Standard(AbstractMethod[None]):
     r"""The N-sample mean squared residual,
 
     $$\hat L(x) = \Big(f[u](x) - \frac1N \sum_i g[u](x, t_i) - y(x)\Big)^2, \qquad
@@ -22,8 +30,25 @@ class Standard(AbstractMethod):
     deterministic approach: no variance, but the error of the rule (Saleh et al., ICML 2024, equations 14 and 16).
     """
 
-    def residual_loss(
-        self, u: Field, state: Any, residual: AbstractResidual, rules: Sequence[AbstractRule], x: Any, key: Key[Array, ""]
-    ) -> Info:
-        r = residual.left(u, x) + residual.sign * estimate(residual, u, x, draw(residual, rules, x, key))
-        return {"residual": jnp.sum(r**2)}
+    def rows(
+        self, u: Function, state: None, residual: AbstractResidual, rules: Sequence[AbstractRule], x: Place, key: Key[Array, ""]
+    ) -> dict[str, Rows]:
+        r = estimated(residual, u, x, draw(residual, rules, x, key))
+        return {"residual": Rows(r, r)}
+
+    @property
+    def is_biased(self) -> bool:
+        return True
+
+    def symptoms(self, history: "xarray.Dataset", steps: int, trained: Trained | None = None) -> list[Finding]:
+        share = late(history, "excess_variance") / late(history, "loss")
+        if not share > BIASED:
+            return []
+        text = (
+            f"{share:.0%} of the loss is excess variance, the noise of the estimated integrals: what is minimised is not the equation. "
+            "Use DelayedTarget() or DoubleSampling(), or a rule with more or better nodes."
+        )
+        return [Finding("warning", "bias", text, {"method": DelayedTarget()})]
+
+    def why_failed(self, ends: str, trained: Trained) -> Finding:
+        return Finding("error", "failed", f"{ends}. Use DelayedTarget(), or a smaller learning rate.", {"method": DelayedTarget()})

@@ -6,10 +6,11 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from fredholm.checks import positive_integer, real
+from fredholm.common.checks import positive_integer, real
 from fredholm.domains import Normal
-from fredholm.equation import Equation, Integral
-from fredholm.networks import MLP
+from fredholm.equation.equation import Equation
+from fredholm.equation.residual import Integral
+from fredholm.functions.mlp import MLP
 from fredholm.problems.classes import ONE_SAMPLE
 
 State = Float[Array, "d"]

@@ -4,7 +4,7 @@ from typing import Any
 
 import equinox as eqx
 
-from fredholm.equation import Defaults
+from fredholm.equation.equation import Defaults
 from fredholm.methods import AbstractMethod, DelayedTarget, DoubleSampling, Standard
 from fredholm.optimizers import AbstractOptimizer, Adam, Cosine
 from fredholm.rules import AbstractRule, Gauss, MonteCarlo

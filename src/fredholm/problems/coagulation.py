@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from fredholm.checks import positive_integer, real
+from fredholm.common.checks import positive_integer, real
 from fredholm.problems.coagulation_kernels import Coagulation, Kernel, evaluate, probe
 from fredholm.problems.coagulation_table import TabulatedDensity, cached, cubic_matrix
 

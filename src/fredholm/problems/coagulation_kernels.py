@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from fredholm.checks import positive_integer, real
+from fredholm.common.checks import positive_integer, real
 
 Size = Float[Array, "d"]
 Kernel = Callable[[Size, Size], Float[Array, ""]]

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from fredholm.caches import cache_directory
+from fredholm.common.caches import cache_directory
 
 logger = logging.getLogger("fredholm")
 

@@ -6,11 +6,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from fredholm.checks import positive_integer
+from fredholm.common.checks import positive_integer
 from fredholm.domains import AbstractDomain, Ball, Base, Box, Law, Normal, Product
 from fredholm.domains.round import random_directions
-from fredholm.draws import split
-from fredholm.metrics import AbstractEvaluation, Evaluation
+from fredholm.equation.evaluation import AbstractEvaluation, Evaluation
 
 HIGH_DIMENSION = ("mse", "relative_l2", "mse_mean_free", "mse_normalized")
 
@@ -39,7 +38,7 @@ class InsideBalls(AbstractDomain):
         return Ball(center, radius[0]).map(z[second:])[0], jnp.ones(())
 
     def sample(self, key: Key[Array, ""]) -> Float[Array, "d"]:
-        key_center, key_radius, key_point = split(key, 3)
+        key_center, key_radius, key_point = jax.random.split(key, 3)
         return Ball(self.center.sample(key_center), self.radius.sample(key_radius)[0]).sample(key_point)
 
 
@@ -59,8 +58,8 @@ class RadialGrid(AbstractEvaluation):
 
     @eqx.filter_jit
     def points(self, n: int | None = None) -> Float[Array, "n d"]:
-        key_points, key_directions = split(jax.random.key(2024))
-        drawn = jax.vmap(self.at.sample)(split(key_points, self.draws))
+        key_points, key_directions = jax.random.split(jax.random.key(2024))
+        drawn = jax.vmap(self.at.sample)(jax.random.split(key_points, self.draws))
         q, s = self.radii, self.directions
         # For a look during training: every radius all the same, since the smallest, next to the charge, decide the score, and of the
         # directions a few at each radius, in turns.

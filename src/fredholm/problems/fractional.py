@@ -7,12 +7,16 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from fredholm.checks import positive_integer, real
+from fredholm.common.checks import positive_integer, real
 from fredholm.domains import Ball, Interval, Point, PowerLaw, Product, Sphere
 from fredholm.domains.round import unit_sphere_area
-from fredholm.equation import Condition, Equation, Integral
-from fredholm.networks import MLP, Constrained, Field
-from fredholm.operators import derivative, directional
+from fredholm.equation.conditions import Condition
+from fredholm.equation.equation import Equation
+from fredholm.equation.operators import derivative, directional
+from fredholm.equation.residual import Integral
+from fredholm.functions.constrained import Constrained
+from fredholm.functions.field import Field
+from fredholm.functions.mlp import MLP
 from fredholm.problems.classes import SINGULAR, SMOOTH
 
 Place = Float[Array, "d"]

@@ -2,20 +2,22 @@
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from fredholm.domains import AbstractDomain, Ball, Base, Circle, Disc, Law, PowerLaw, Record, Sphere
-from fredholm.draws import split
-from fredholm.equation import Defaults, Equation, Integral
+from fredholm.equation.equation import Defaults, Equation
+from fredholm.equation.evaluation import AbstractEvaluation, Evaluation
+from fredholm.equation.operators import curl, directional
+from fredholm.equation.residual import Integral
+from fredholm.equation.view import View
+from fredholm.functions.field import Field
+from fredholm.functions.mlp import MLP
 from fredholm.methods import DelayedTarget
-from fredholm.metrics import AbstractEvaluation, Evaluation
-from fredholm.networks import MLP, Field
-from fredholm.operators import curl, directional
 from fredholm.optimizers import Adam
 from fredholm.problems.wires import Wires
 from fredholm.rules import MonteCarlo
-from fredholm.view import View
 
 CORNER = 3**-0.5
 RECTANGLE = ((CORNER, -CORNER, -CORNER), (CORNER, CORNER, CORNER), (-CORNER, CORNER, CORNER), (-CORNER, -CORNER, -CORNER))
@@ -122,6 +124,6 @@ class InsideDiscs(AbstractDomain):
         return Disc(disc.center, disc.radius, disc.normal).map(z[-2:])[0], jnp.ones(())
 
     def sample(self, key: Key[Array, ""]) -> Float[Array, "3"]:
-        key_disc, key_point = split(key)
+        key_disc, key_point = jax.random.split(key)
         disc = self.discs.sample(key_disc)
         return Disc(disc.center, disc.radius, disc.normal).sample(key_point)

@@ -7,9 +7,12 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from fredholm.domains import Box, Interval, Point, Product
-from fredholm.equation import Condition, Equation, Integral
-from fredholm.networks import MLP, Field
-from fredholm.operators import derivative
+from fredholm.equation.conditions import Condition
+from fredholm.equation.equation import Equation
+from fredholm.equation.operators import derivative
+from fredholm.equation.residual import Integral
+from fredholm.functions.field import Field
+from fredholm.functions.mlp import MLP
 from fredholm.problems.classes import SMOOTH
 
 HALF_PI = 0.5 * math.pi

@@ -8,18 +8,21 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from fredholm.checks import nearest, positive_integer, real
+from fredholm.common.checks import nearest, positive_integer, real
 from fredholm.domains import AbstractDomain, Ball, Box, Interval, Law, NormalizedSphere, PowerLaw, Record, Sphere
 from fredholm.domains.round import unit_sphere_area
-from fredholm.equation import Condition, Defaults, Equation, Integral
+from fredholm.equation.conditions import Condition
+from fredholm.equation.equation import Defaults, Equation
+from fredholm.equation.evaluation import AbstractEvaluation, Evaluation
+from fredholm.equation.operators import directional
+from fredholm.equation.residual import Integral
+from fredholm.equation.view import View
+from fredholm.functions.field import Field
+from fredholm.functions.mlp import MLP
 from fredholm.methods import DelayedTarget
-from fredholm.metrics import AbstractEvaluation, Evaluation
-from fredholm.networks import MLP, Field
-from fredholm.operators import directional
 from fredholm.optimizers import Adam
 from fredholm.problems.evaluation import InsideBalls, RadialGrid
 from fredholm.rules import MonteCarlo
-from fredholm.view import View
 
 THREE_CHARGES = ((-0.5, -0.5), (0.0, 0.0), (0.5, 0.5))
 
@@ -118,6 +121,7 @@ class Poisson(Equation):
             inputs=dim,
             view=View(outputs=("U",)),
             defaults=_defaults(dim),
+            drawn=_with_drawn_charges if isinstance(charges, AbstractDomain) else None,
         )
 
     def recipe(self) -> dict[str, Any]:
@@ -135,15 +139,13 @@ class Poisson(Equation):
             **fixed,
         }
 
-    def realize(self, key: Key[Array, ""]) -> Equation:
-        if not isinstance(self.charges, AbstractDomain):
-            return self
-        drawn = Charges(jax.vmap(self.charges.sample)(jax.random.split(key, self.count)), jnp.ones(self.count))
-        return eqx.tree_at(lambda e: (e.y, e.exact), self, (drawn.enclosed, drawn.potential), is_leaf=callable)
 
-    @property
-    def is_drawn(self) -> bool:
-        return isinstance(self.charges, AbstractDomain)
+def _with_drawn_charges(problem: Equation, key: Key[Array, ""]) -> Equation:
+    """The equation of one seed, with charges of its own."""
+    assert isinstance(problem, Poisson)
+    assert isinstance(problem.charges, AbstractDomain)
+    drawn = Charges(jax.vmap(problem.charges.sample)(jax.random.split(key, problem.count)), jnp.ones(problem.count))
+    return eqx.tree_at(lambda e: (e.y, e.exact), problem, (drawn.enclosed, drawn.potential), is_leaf=callable)
 
 
 def surface(ball: Record) -> Sphere:

@@ -5,18 +5,21 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from fredholm.checks import real
+from fredholm.common.checks import real
 from fredholm.domains import Box, Interval, Point, Product
-from fredholm.equation import Condition, Defaults, Equation, Integral
+from fredholm.equation.conditions import Condition
+from fredholm.equation.equation import Defaults, Equation
+from fredholm.equation.evaluation import AbstractEvaluation, Evaluation
+from fredholm.equation.operators import derivative
+from fredholm.equation.residual import Integral
+from fredholm.equation.view import View
+from fredholm.functions.field import Field
+from fredholm.functions.mlp import MLP
 from fredholm.methods import DelayedTarget
-from fredholm.metrics import AbstractEvaluation, Evaluation
-from fredholm.networks import MLP, Field
-from fredholm.operators import derivative
 from fredholm.optimizers import Adam
 from fredholm.problems.coagulation import AbstractReference, Collocation
 from fredholm.problems.coagulation_kernels import Coagulation, Density, Kernel, linear_density
 from fredholm.rules import AbstractRule, MonteCarlo
-from fredholm.view import View
 
 
 class Smoluchowski(Equation):

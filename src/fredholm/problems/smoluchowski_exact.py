@@ -17,11 +17,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from fredholm.checks import positive_integer, real
+from fredholm.common.checks import positive_integer, real
 from fredholm.domains import Exponential, Interval, Point, Product
-from fredholm.equation import Condition, Defaults, Equation, Integral
-from fredholm.metrics import Evaluation
-from fredholm.networks import MLP, Field
+from fredholm.equation.conditions import Condition
+from fredholm.equation.equation import Defaults, Equation
+from fredholm.equation.evaluation import Evaluation
+from fredholm.equation.residual import Integral
+from fredholm.functions.field import Field
+from fredholm.functions.mlp import MLP
 from fredholm.problems.classes import ONE_SAMPLE, SMOOTH
 from fredholm.problems.coagulation_kernels import AdditiveKernel, Coagulation, ConstantKernel, Size
 from fredholm.problems.smoluchowski import smaller, time_derivative

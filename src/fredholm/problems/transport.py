@@ -19,10 +19,12 @@ import scipy
 from jaxtyping import Array, Float
 from numpy.polynomial.legendre import leggauss
 
-from fredholm.checks import real
+from fredholm.common.checks import real
 from fredholm.domains import Interval, Product
-from fredholm.equation import Equation, Integral
-from fredholm.networks import MLP, Field
+from fredholm.equation.equation import Equation
+from fredholm.equation.residual import Integral
+from fredholm.functions.field import Field
+from fredholm.functions.mlp import MLP
 from fredholm.problems.classes import ONE_SAMPLE
 
 Number = Float[Array, "1"]

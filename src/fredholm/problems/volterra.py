@@ -5,9 +5,11 @@ from typing import Any
 import jax.numpy as jnp
 
 from fredholm.domains import Interval, Point
-from fredholm.equation import Condition, Equation, Integral
-from fredholm.networks import MLP
-from fredholm.operators import derivative
+from fredholm.equation.conditions import Condition
+from fredholm.equation.equation import Equation
+from fredholm.equation.operators import derivative
+from fredholm.equation.residual import Integral
+from fredholm.functions.mlp import MLP
 from fredholm.problems.classes import ONE_SAMPLE, SMOOTH
 
 

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from fredholm.checks import real
+from fredholm.common.checks import real
 from fredholm.domains import Record
 
 FOUR_PI = 4 * np.pi

@@ -11,7 +11,6 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from fredholm.domains import AbstractDomain, Base, Nodes
-from fredholm.draws import split
 
 MAXIMUM_NODES = 1_000_000  # A rule that would need more on one domain is refused, with its count.
 
@@ -34,15 +33,29 @@ class AbstractRule(eqx.Module):
 
     def pair(self, other: "AbstractRule", domain: AbstractDomain, key: Key[Array, ""]) -> tuple[Nodes, Nodes]:
         """Two independent draws, this rule's and the other's."""
-        first, second = split(key)
+        first, second = jax.random.split(key)
         return self.nodes(domain, first), other.nodes(domain, second)
 
     def in_step(self, key: Key[Array, ""]) -> "AbstractRule":
         """The rule as it is in one step of a training, which has a key: most rules know of none, and every x has a draw of its own."""
         return self
 
+    @property
+    def is_shared(self) -> bool:
+        """True where all x of a step have the same nodes."""
+        return False
+
     def check(self, domain: AbstractDomain) -> None:
         """Raises `ValueError` where the rule makes no sense on the domain."""
+
+    def fits(self, domain: AbstractDomain) -> bool:
+        """True where the rule makes sense on the domain."""
+        try:
+            self.check(domain)
+            self.size(domain)
+        except ValueError:
+            return False
+        return True
 
     def absolute_weight(self, domain: AbstractDomain) -> float:
         r"""$\sum_i |w_i|$ of the rule on the base measure, where $\sum_i w_i = 1$: how much it magnifies errors of the integrand."""

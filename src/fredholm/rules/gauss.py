@@ -5,7 +5,7 @@ import numpy as np
 import scipy
 from numpy.polynomial.legendre import leggauss
 
-from fredholm.checks import positive_integer
+from fredholm.common.checks import positive_integer
 from fredholm.domains import AbstractDomain, Base
 from fredholm.rules.base import AbstractRandomization
 from fredholm.rules.tensor import AbstractTensorRule

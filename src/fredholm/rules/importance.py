@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from fredholm.checks import is_concrete, positive_integer, real
+from fredholm.common.checks import is_concrete, positive_integer, real
 from fredholm.domains import AbstractDomain, Base, Nodes, Warped
 from fredholm.rules.base import AbstractRule, to_bases
 from fredholm.rules.monte_carlo import MonteCarlo

@@ -6,7 +6,7 @@ import equinox as eqx
 import numpy as np
 from numpy.polynomial.legendre import legvander
 
-from fredholm.checks import positive_integer
+from fredholm.common.checks import positive_integer
 from fredholm.domains import Base
 from fredholm.rules.base import AbstractRandomization
 from fredholm.rules.tensor import AbstractClosedRule

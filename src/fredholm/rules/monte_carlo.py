@@ -4,7 +4,7 @@ import equinox as eqx
 import jax
 from jaxtyping import Array, Key
 
-from fredholm.checks import positive_integer
+from fredholm.common.checks import positive_integer
 from fredholm.domains import AbstractDomain, Nodes
 from fredholm.rules.base import AbstractRule
 

@@ -5,7 +5,6 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, UInt32
 
 from fredholm.domains import AbstractDomain, Base
-from fredholm.draws import bits, uniform
 from fredholm.rules.base import AbstractNodeRule, AbstractRandomization
 
 
@@ -19,7 +18,7 @@ class Shift(AbstractRandomization):
     fixed: bool = False  # one shift for the whole training, or a new one for every x and step
 
     def move_base(self, nodes: Float[Array, "k b"], key: Key[Array, ""]) -> Float[Array, "k b"]:
-        return (nodes + uniform(key, (1, nodes.shape[1]))) % 1.0
+        return (nodes + jax.random.uniform(key, (1, nodes.shape[1]))) % 1.0
 
     def move_points(self, domain: AbstractDomain, points: Float[Array, "k d"], key: Key[Array, ""]) -> Float[Array, "k d"]:
         return points
@@ -67,7 +66,7 @@ class Scramble(AbstractRandomization):
     def move_base(self, nodes: Float[Array, "k b"], key: Key[Array, ""]) -> Float[Array, "k b"]:
         held = 23 if nodes.dtype == jnp.float32 else 32  # Digits that the number's mantissa holds, with one to spare.
         digits = jnp.floor(nodes * 2**held).astype(jnp.uint32) << (32 - held)
-        shift, odd = bits(key, (2, 1, nodes.shape[1]))
+        shift, odd = jax.random.bits(key, (2, 1, nodes.shape[1]), jnp.uint32)
         moved = _reverse(_permute(_reverse(digits), shift, odd)) >> (32 - held)
         return (moved.astype(nodes.dtype) + 0.5) * 2.0**-held  # The middle of the cell: never 0 and never 1.
 

@@ -6,7 +6,7 @@ from abc import abstractmethod
 import equinox as eqx
 import numpy as np
 
-from fredholm.checks import real
+from fredholm.common.checks import real
 
 MAXIMUM_SOBOL_AXES = 21201  # Joe and Kuo's table of direction numbers.
 

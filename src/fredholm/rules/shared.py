@@ -21,6 +21,10 @@ class _Around(AbstractRule):
     def is_random(self) -> bool:
         return True
 
+    @property
+    def is_shared(self) -> bool:
+        return True
+
     def absolute_weight(self, domain: AbstractDomain) -> float:
         return self.rule.absolute_weight(domain)
 

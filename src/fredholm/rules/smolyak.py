@@ -6,7 +6,7 @@ from typing import Any
 import equinox as eqx
 import numpy as np
 
-from fredholm.checks import positive_integer
+from fredholm.common.checks import positive_integer
 from fredholm.domains import AbstractDomain, Base
 from fredholm.rules.base import MAXIMUM_NODES, AbstractNodeRule, AbstractRandomization
 from fredholm.rules.tensor import AbstractTensorRule, cached_axis_nodes, tensor_product

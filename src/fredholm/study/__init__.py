@@ -8,7 +8,7 @@ results = conduct(StudyFolder.create("runs/width", "Volterra by width", runs))
 ```
 """
 
-from fredholm.study.conduct import conduct
+from fredholm.study.execute import conduct
 from fredholm.study.folder import StudyFolder
 from fredholm.study.outcome import Outcome, Paired, outcomes, paired
 from fredholm.study.run import Run, make_run

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from fredholm.caches import cache_directory
-from fredholm.storage import RunFolder
+from fredholm.common.caches import cache_directory
+from fredholm.storage.run_folder import RunFolder
 from fredholm.study.own import received, text_of
 from fredholm.study.progress import Total
 from fredholm.study.run import Run

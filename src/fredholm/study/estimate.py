@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from fredholm.recipes import decode
+from fredholm.storage.serialisation import decode
 from fredholm.study.run import PARTS, Run
-from fredholm.training.setup import points_per_step
+from fredholm.training.settings import points_per_step
 
 # Seconds of a run on two cores, its seeds on both, for each seed, step, point and thousand weights of the network, from steps that were
 # timed alone on such a machine: 0.68 ms of a seed for Poisson in the plane, 1.6 ms for Maxwell, 0.9 ms for Smoluchowski, each with 800

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fredholm.storage import RunFolder, write_atomically
+from fredholm.storage.run_folder import RunFolder, write_atomically
 from fredholm.study.run import Run
 from fredholm.study.work import PART, RESULT, steps_done
 

@@ -15,7 +15,7 @@ from fredholm.study.progress import Total
 from fredholm.study.run import Run
 from fredholm.study.work import describe_failure, perform, steps_done
 from fredholm.training.devices import use_all_cores
-from fredholm.training.programs import keep_programs
+from fredholm.training.program_cache import keep_programs
 
 LOOK = 1.0  # seconds between two looks at how far the processes are
 ATTEMPTS = 3  # a run whose process is killed this often has failed

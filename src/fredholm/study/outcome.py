@@ -6,13 +6,13 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from fredholm.solution import Solution, load
-from fredholm.statistics import bootstrap_interval
-from fredholm.status import SeedStatus, Status
-from fredholm.storage import RunFolder
+from fredholm.common.statistics import bootstrap_interval
+from fredholm.results.solution import Solution, load
+from fredholm.storage.run_folder import RunFolder
 from fredholm.study.folder import StudyFolder
 from fredholm.study.run import Run
 from fredholm.study.work import RESULT
+from fredholm.training.status import SeedStatus, Status
 
 Interval = tuple[float, float, float]  # a mean and its 95 % interval
 

@@ -10,14 +10,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from fredholm.caches import cache_directory
-from fredholm.equation import Equation
-from fredholm.files import equation_from_file, split
+from fredholm.common.caches import cache_directory
+from fredholm.equation.equation import Equation
+from fredholm.equation.files import equation_from_file, split
+from fredholm.functions.field import Field
+from fredholm.functions.mlp import MLP
 from fredholm.methods import Standard
-from fredholm.networks import MLP, Field
-from fredholm.recipes import decode, encode
 from fredholm.rules import MonteCarlo
-from fredholm.storage import write_atomically
+from fredholm.storage.run_folder import write_atomically
+from fredholm.storage.serialisation import decode, encode
 
 ADDRESS = re.compile(r"0x[0-9a-f]+")  # of an object in this process
 

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 from matplotlib.figure import Figure
 
-from fredholm.plots.curves import seed_curve
-from fredholm.plots.interactive import Switch, layout, legend_entry, traces
-from fredholm.plots.names import number, with_interval
-from fredholm.plots.style import distinct_colors
-from fredholm.report import buttons, picture, readable, table, words, write_html
-from fredholm.statistics import bootstrap_interval
+from fredholm.common.statistics import bootstrap_interval
+from fredholm.report.page import buttons, picture, readable, table, words, write_html
+from fredholm.report.plots.curves import seed_curve
+from fredholm.report.plots.interactive import Switch, layout, legend_entry, traces
+from fredholm.report.plots.names import number, with_interval
+from fredholm.report.plots.style import distinct_colors
 from fredholm.study.folder import StudyFolder
 from fredholm.study.outcome import Outcome, paired
 from fredholm.study.tables import MOST_PAIRED, subject

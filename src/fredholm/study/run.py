@@ -5,12 +5,12 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from fredholm.equation import Equation
-from fredholm.files import equation_from_file
+from fredholm.equation.equation import Equation
+from fredholm.equation.files import equation_from_file
 from fredholm.methods import AbstractMethod, Auto
-from fredholm.recipes import decode
+from fredholm.storage.serialisation import decode
 from fredholm.study.own import file_record, from_file, object_record
-from fredholm.training.setup import with_defaults
+from fredholm.training.settings import with_defaults
 
 PARTS = ("problem", "method", "rule", "network", "optimizer")
 Labels = dict[str, str | float]

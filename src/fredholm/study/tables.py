@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import pandas
 
-from fredholm.statistics import bootstrap_interval
-from fredholm.storage import write_atomically
+from fredholm.common.statistics import bootstrap_interval
+from fredholm.storage.run_folder import write_atomically
 from fredholm.study.folder import StudyFolder
 from fredholm.study.outcome import Outcome, outcomes, paired
 from fredholm.study.run import Run

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from fredholm.recipes import decode
-from fredholm.solution import Solution, load
-from fredholm.solve import resume, solve
-from fredholm.status import Status
-from fredholm.storage import RunFolder, write_atomically
+from fredholm.api import resume, solve
+from fredholm.results.solution import Solution, load
+from fredholm.storage.run_folder import RunFolder, write_atomically
+from fredholm.storage.serialisation import decode
 from fredholm.study.run import PARTS, Run
+from fredholm.training.status import Status
 
 RESULT = "result.json"  # a run that has it is finished
 FILES = ("run.json", "history.nc", "checkpoint-0.npz", "checkpoint-1.npz", RESULT)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from fredholm.compiling import compiled_for_long, compiled_once
+from fredholm.common.compiling import compiled_once
 
 SEEDS = PartitionSpec("seeds")
 EVERYWHERE = PartitionSpec()
@@ -73,7 +73,7 @@ def over_seeds(
         # One seed at a time has no axis of seeds: XLA's sums over the points of an array take ten times as long where a 1 stands before.
         return jax.lax.map(of_a_seed, own, batch_size=together if together > 1 else None)
 
-    compiled = compiled_once if is_short else compiled_for_long
+    compiled = compiled_once if is_short else jax.jit
     if mesh.size == 1:
         return compiled(of_a_device)
     # The check of varying axes is off: loops start from constants, which it takes for replicated values.

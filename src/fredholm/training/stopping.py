@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import equinox as eqx
 import numpy as np
 
-from fredholm.checks import positive_integer, real
+from fredholm.common.checks import positive_integer, real
 
 if TYPE_CHECKING:
     import xarray

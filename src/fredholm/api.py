@@ -1,0 +1,208 @@
+"""The main calls: `solve`, `resume` and `compare`."""
+
+import logging
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+import jax
+import optax
+
+from fredholm.common.checks import positive_integer
+from fredholm.diagnostics.before import check_settings
+from fredholm.equation.equation import Defaults, Equation
+from fredholm.functions.protocol import AbstractNetwork
+from fredholm.methods import AbstractMethod, Auto
+from fredholm.optimizers import AbstractOptimizer
+from fredholm.results.errors import Interrupted, SolveError
+from fredholm.results.solution import Solution
+from fredholm.results.warnings import Warnings
+from fredholm.rules import AbstractRule
+from fredholm.storage.run_folder import RunFolder
+from fredholm.training.callbacks import AllFailed, Checkpoints, EarlyStop, Interruption, Progress, TimeBudget
+from fredholm.training.choice import choose
+from fredholm.training.progress import Shown, announce
+from fredholm.training.record import RunRecord
+from fredholm.training.settings import RunSettings, open_to_auto, resolve, time_budget
+from fredholm.training.status import Status, describe_failures
+from fredholm.training.stopping import AbstractStop
+from fredholm.training.training import Training
+
+logger = logging.getLogger("fredholm")
+Network = AbstractNetwork | Callable[..., Any]
+Optimizer = AbstractOptimizer | optax.GradientTransformation
+
+
+def solve(
+    problem: Equation,
+    method: AbstractMethod | Auto | None = None,
+    *,
+    rule: AbstractRule | None = None,
+    network: Network | None = None,
+    optimizer: Optimizer | None = None,
+    steps: int | None = None,
+    batch: int | None = None,
+    average: float | None = None,
+    seeds: int | Sequence[int] = 4,
+    out: str | os.PathLike[str] | None = None,
+    throw: bool = True,
+    minutes: float | None = None,
+    stop: AbstractStop | None = None,
+    record_every: int | None = None,
+    checkpoint_every: int | None = None,
+    precision: Literal["float32", "float64"] = "float32",
+    progress: Shown = None,
+    label: str | None = None,
+    origin: Mapping[str, Any] | None = None,
+) -> Solution:
+    """Solves an equation: trains one network for each seed, all at once, and returns them as a `Solution`.
+
+    Every keyword has a default, from the problem or from the general recipe.
+
+    Args:
+        problem: the equation.
+        method: how the estimated integral becomes a loss. `Auto()`, the default where the problem has none of its own, lets a short pilot
+            choose it, and with it whatever of rule, optimizer, batch and average is not given; the reasons are in `solution.record.auto`.
+        rule: how integrals are estimated, `MonteCarlo(8)`, `Even(16)`, ...
+        network: a recipe (`MLP(64, 3)`), an Equinox module, or a function key -> module.
+        optimizer: a recipe (`Adam(1e-3)`) or any optax transformation.
+        steps: the number of optimiser steps.
+        batch: points x in each step.
+        average: the answer is an exponential average of the parameters, of which this share stays at each step: 0.999 is a mean over
+            about the last 1000 steps, or the last fiftieth of all so far if that is less. 0: the answer is the network itself.
+            Averaging does not change the training; `solution.main` is the network itself, and the history has `error` of the answer
+            and `error_main` of the network.
+        seeds: how many, or which; the same seed gives every method the same network, volumes and points.
+        out: a new folder for the run: settings, history and checkpoints. `resume(out)` continues it.
+        throw: raise `SolveError` if a seed failed; otherwise the status says so.
+        minutes: a time budget; what was reached by then is returned.
+        stop: a rule to stop early, `Tolerance(1e-3)` or `Plateau()`.
+        record_every: steps between two records of the history; default: a hundredth of the run.
+        checkpoint_every: steps between two checkpoints; default: about every 20 seconds.
+        precision: float32 or float64.
+        progress: True, False, None for a bar where there is a terminal or a notebook, or a function that is called as the training goes.
+        label: what the run is called in tables and pictures.
+        origin: where the command line found the problem, for the record.
+    """
+    budget = TimeBudget(time_budget(minutes))  # it runs from here: the pilot counts too
+    folder = None if out is None else RunFolder.free(out)
+    given = Defaults(method, rule, network, optimizer, steps, batch, average)
+    settings = resolve(problem, given, seeds=seeds, record_every=record_every, precision=precision, stop=stop)
+    check_settings(settings)
+    settings, auto = _chosen(settings, open_to_auto(problem, given), progress)
+    record = RunRecord.of(settings, label, auto, origin)
+    with jax.enable_x64(settings.precision == "float64"):
+        training = Training(settings)
+        if folder is not None:
+            folder.make()
+        return _finish(training, record, folder, budget, checkpoint_every, progress, throw)
+
+
+def resume(
+    path: str | os.PathLike[str],
+    steps: int | None = None,
+    *,
+    problem: Equation | None = None,
+    method: AbstractMethod | None = None,
+    rule: AbstractRule | None = None,
+    network: Network | None = None,
+    optimizer: Optimizer | None = None,
+    stop: AbstractStop | None = None,
+    minutes: float | None = None,
+    checkpoint_every: int | None = None,
+    throw: bool = True,
+    progress: Shown = None,
+) -> Solution:
+    """Continues a run from its newest checkpoint, to its planned number of steps or to `steps` in all.
+
+    What was made in Python and is not in the folder (an equation, a network, an optax transformation of your own) must be given again.
+    A resumed run equals an uninterrupted one, bit for bit on the same devices.
+    """
+    budget = TimeBudget(time_budget(minutes))
+    folder = RunFolder.open(path)
+    record = RunRecord.from_json(folder.read_settings())
+    if record.kept == "networks":
+        raise ValueError(f"{folder.path}: a study has kept only the networks of this run; to train longer, run it again with more steps.")
+    arrays, done = folder.read_checkpoint()
+    total = record.settings.steps if steps is None else positive_integer("steps", steps)
+    if total < done:
+        raise ValueError(
+            f"steps: the run has done {done} already; expected a total of at least that. Give resume(path, steps={done + 1000})."
+        )
+    if record.settings.values["stop"] is not None and stop is None:
+        logger.warning(
+            "%s was started with stop=%s, which is not in effect now: give stop= again if you want it.", path, record.settings.text("stop")
+        )
+    given = {"problem": problem, "method": method, "rule": rule, "network": network, "optimizer": optimizer, "stop": stop}
+    settings = record.settings.rebuilt("resume(path, ...)", **given, steps=total)
+    check_settings(settings, warn=False)
+    with jax.enable_x64(settings.precision == "float64"):
+        training = Training(settings)
+        training.restore(arrays, done, folder.read_history(), record.seconds)
+        return _finish(training, record.with_steps(total), folder, budget, checkpoint_every, progress, throw)
+
+
+def compare(
+    problem: Equation,
+    methods: Mapping[str, AbstractMethod | Auto | Mapping[str, Any]],
+    *,
+    out: str | os.PathLike[str] | None = None,
+    **keywords: Any,
+) -> dict[str, Solution]:
+    """Solves one equation with several methods and the same seeds, and returns the solutions by name.
+
+    A method is a method, or a mapping with `method` and whatever else of `solve` it wants of its own, for instance
+    `{"method": fr.Standard(), "rule": fr.MonteCarlo(100), "batch": 8}` for an equal budget of evaluations. With `out` the comparison is a
+    study in that folder: after Ctrl-C or a crash the same call goes on, and what is finished is not trained again.
+    """
+    from fredholm.study.comparison import compared  # a study is made of calls of `solve`
+
+    return compared(problem, methods, out, keywords)
+
+
+def _chosen(settings: RunSettings, wanted: Sequence[str], progress: Shown) -> tuple[RunSettings, dict[str, Any] | None]:
+    """The settings with what `Auto` chooses, and its reasons; as they are where a method is named."""
+    if not isinstance(settings.method, Auto):
+        return settings, None
+    announce([f"pilot: {settings.method.pilot} steps choose what was not given"], progress)
+    choice = choose(settings.method, settings, wanted)
+    announce([f"chosen: {reason}" for reason in choice.reasons], progress)
+    for reason in choice.reasons:
+        logger.info("%s", reason)
+    return choice.settings, choice.recorded()
+
+
+def _finish(
+    training: Training,
+    record: RunRecord,
+    folder: RunFolder | None,
+    budget: TimeBudget,
+    checkpoint_every: int | None,
+    progress: Shown,
+    throw: bool,
+) -> Solution:
+    """Trains to the end, with everything that happens between chunks, and packs the result."""
+
+    def save(ended: Status) -> None:
+        assert folder is not None
+        folder.write(training.history(), training.snapshot(), training.step, training.recorded(record, ended).to_json())
+
+    callbacks = [Progress(record.label, progress), Interruption(), budget, AllFailed(), Warnings(training, record)]
+    if training.settings.stop is not None:
+        callbacks.append(EarlyStop(training.settings.stop))
+    if folder is None:
+        ended = training.run(callbacks)
+    else:
+        every = None if checkpoint_every is None else positive_integer("checkpoint_every", checkpoint_every)
+        with folder.locked():
+            ended = training.run([Checkpoints(save, every), *callbacks])
+    solution = Solution.of(training, record, ended)
+    failures = describe_failures(solution.status, solution.seeds)
+    for line in failures:
+        logger.warning("%s", line)
+    if ended is Status.INTERRUPTED:
+        where = f"; continue with: fredholm resume {folder.path}" if folder else "; its state is in .solution of this exception"
+        raise Interrupted(f"interrupted at step {training.step}{where}", solution)
+    if failures and throw:
+        raise SolveError(f"{len(failures)} of {len(solution.status)} seeds failed. " + "; ".join(failures), solution)
+    return solution

@@ -1,0 +1,1 @@
+"""What every room uses: checks of input, keys, small linear algebra, caches."""

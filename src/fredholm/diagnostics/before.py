@@ -1,0 +1,37 @@
+"""What is examined before a training: errors end it, and what is suspicious is a warning."""
+
+import warnings
+
+import jax
+
+from fredholm.diagnostics.check import describe_heavy_tail, describe_undetermined, is_intended
+from fredholm.diagnostics.tails import heavy_tails
+from fredholm.diagnostics.uniqueness import undetermined
+from fredholm.diagnostics.validation import check_equation
+from fredholm.functions.constrained import form_of
+from fredholm.methods import AbstractMethod
+from fredholm.training.settings import RunSettings
+from fredholm.training.status import ProblemWarning
+
+
+def check_settings(settings: RunSettings, *, warn: bool = True) -> None:
+    """Refuses what makes no sense together, before a step is compiled, and warns of what looks wrong in the equation."""
+    with jax.enable_x64(settings.precision == "float64"):
+        check_equation(settings.problem, settings.rules, settings.network)
+        if isinstance(settings.method, AbstractMethod):
+            settings.method.check(settings.problem, settings.rules)
+    if warn:
+        warn_if_ill_posed(settings)
+
+
+def warn_if_ill_posed(settings: RunSettings) -> None:
+    """Warns where a condition is missing, or random nodes have no variance. The library's own problems are not asked: its tests do."""
+    problem, form = settings.problem, form_of(settings.network)
+    if problem.recipe() is not None:
+        return
+    found = None if is_intended(problem) else undetermined(problem, form)
+    if found is not None:
+        warnings.warn(describe_undetermined(found), ProblemWarning, stacklevel=4)
+    if any(rule.is_random for rule in settings.rules):
+        for tail in heavy_tails(problem, form):
+            warnings.warn(describe_heavy_tail(tail), ProblemWarning, stacklevel=4)

@@ -1,0 +1,274 @@
+"""Is the solution determined? Test functions are added to u, and the equation and its conditions are asked whether they notice."""
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from fredholm.common.compiling import compiled_once
+from fredholm.domains import AbstractDomain, Base
+from fredholm.equation.equation import Equation, residuals
+from fredholm.equation.estimate import draw, estimate
+from fredholm.equation.probe import fresh_field, pick, sample_points
+from fredholm.equation.reference import reference_rules
+from fredholm.equation.residual import AbstractResidual, network_point
+from fredholm.functions.constrained import Formed
+from fredholm.functions.field import Field
+from fredholm.functions.mlp import MLP
+from fredholm.rules import AbstractRule
+
+PROBE = MLP(8, 1, "tanh")  # about which function the equation is linearised
+POINTS = 128  # points of the equation, and of each of its conditions, at least
+GAUSS, NET = (24, 12), 512  # nodes of the integrals, on each of one and of two axes, and on more
+MOST_FUNCTIONS = 60  # test functions for each output
+HIGHEST_DEGREE = 14
+UNBOUNDED_DEGREE = 8  # where nodes may lie far outside of the domain, and high powers are huge
+FALL = 30.0  # how fast test functions end beyond the domain where an integral has an infinite measure
+SMOOTH = 3  # polynomials up to this degree say what a direction usually changes
+BLIND = 1e-4  # a direction that changes the residual by less than this share of it is not seen; measured in docs/method.md
+MARGIN = 0.1  # so many widths of the domain beyond it u is outside, and not just between the last point that was drawn and the edge
+EVERYWHERE = ("a constant", "a linear function")
+WAVES = 40.0, 80.0  # numbers of radians across the domain, from which the order of derivatives is read
+
+
+class Undetermined(eqx.Module):
+    """A direction that neither the equation nor its conditions see."""
+
+    name: str  # "a constant", ...
+    share: float  # what it changes, relative to what directions usually change
+    orders: tuple[int, ...] | None  # the order of the derivatives of f along each axis of the network's input, where f can be probed
+    is_rough: bool  # u stands under integrals only, and all smooth functions are seen: what is not is smoothed away, an ill-posed equation
+    looks_outside: bool  # the integrals ask for u outside of the domain
+
+    def __str__(self) -> str:
+        text = f"{self.name} can be added to u, and neither the equation nor its conditions notice (share {self.share:.0e})"
+        if self.orders is not None and any(self.orders):
+            found = ", ".join(f"{order} along axis {axis}" for axis, order in enumerate(self.orders) if order)
+            text += f"; f has derivatives of order {found}, which need conditions"
+        if self.looks_outside:
+            text += "; the integrals evaluate u outside of the domain, where no equation holds"
+        return text
+
+
+class Perturbed(eqx.Module):
+    r"""A network with polynomials of the point added to each output.
+
+    Where an integral has an infinite measure, no polynomial has an integral: all is multiplied by a function that is 1 in the box of the
+    domain, $|\xi_i| \le 1$, and falls as $e^{-30(|\xi_i| - 1)^2}$ beyond.
+    """
+
+    network: Any
+    coefficients: Float[Array, "m k"]
+    center: np.ndarray  # of shape (d,)
+    scale: np.ndarray  # of shape (d,)
+    exponents: np.ndarray  # of shape (k, d)
+    falls: bool = eqx.field(static=True)  # to 0 beyond the domain
+
+    def __call__(self, x: Float[Array, "d"]) -> Float[Array, "m"]:
+        xi = (x - self.center) / self.scale
+        value = self.network(x) + self.coefficients @ polynomials(self.exponents, xi)
+        return value * jnp.exp(-FALL * jnp.sum(jnp.maximum(jnp.abs(xi) - 1, 0.0) ** 2)) if self.falls else value
+
+
+def polynomials(exponents: np.ndarray, x: Any) -> Any:
+    """Every monomial of a point; QR makes them orthonormal later."""
+    return (x[..., None, :] ** exponents).prod(axis=-1)
+
+
+def undetermined(equation: Equation, form: Callable[..., Any] | None = None) -> Undetermined | None:
+    """What the equation and its conditions leave open, or None; `form` is that of a `Constrained` network."""
+    with jax.enable_x64(True):
+        equation = equation.realize(jax.random.key(0))
+        u = fresh_field(equation, PROBE)
+        places = _places(equation)
+        exponents = exponents_of(equation.inputs, UNBOUNDED_DEGREE if any(map(_has_no_end, _measures(equation))) else HIGHEST_DEGREE)
+        low, high = np.min(places, axis=0), np.max(places, axis=0)
+        center, scale = (low + high) / 2, np.where(high > low, (high - low) / 2, 1.0)  # the same points become [-1, 1]
+        jacobian = np.concatenate(list(_jacobians(equation, u, center, scale, exponents, form)))
+        if not np.all(np.isfinite(jacobian)):
+            return None
+        basis = polynomials(exponents, (places - center) / scale)
+        # In the order of their degrees the test functions become orthonormal on the places.
+        orthonormal = np.linalg.inv(np.linalg.qr(basis / np.sqrt(len(basis)))[1])
+        k, m = len(exponents), equation.outputs
+        changes = _whitened(jacobian, orthonormal, m)
+        smooth = np.tile(exponents.sum(axis=1) <= SMOOTH, m)
+        usual = float(np.median(np.linalg.norm(changes[:, : m * k][:, smooth], axis=0)))
+        _, sizes, directions = np.linalg.svd(changes, full_matrices=False)
+        share = float(sizes[-1]) / usual if usual > 0 else 0.0
+        if share > BLIND:
+            return None
+        name = _named(changes, exponents, m, usual) or _described(equation, directions[-1], orthonormal, exponents, center, scale, places)
+        seen = float(np.linalg.svd(changes[:, : m * k][:, smooth], compute_uv=False)[-1])
+        is_rough = equation.is_weak and usual > 0 and seen > BLIND * usual
+        return Undetermined(name, share, _orders(equation, u, center, scale), is_rough, _looks_outside(equation, u, center, scale))
+
+
+def _whitened(jacobian: np.ndarray, orthonormal: np.ndarray, outputs: int) -> np.ndarray:
+    """The change of the residual by each orthonormal test function, and by each unknown."""
+    k = len(orthonormal)
+    blocks = [jacobian[:, output * k : (output + 1) * k] @ orthonormal for output in range(outputs)]
+    return np.concatenate([*blocks, jacobian[:, outputs * k :]], axis=1)
+
+
+def _jacobians(
+    equation: Equation, u: Field, center: Any, scale: Any, exponents: np.ndarray, form: Callable[..., Any] | None
+) -> Iterator[np.ndarray]:
+    """The derivative of the equation's residual, then of each condition's, by the coefficients of the test functions and the unknowns."""
+    own = [rule for residual in (equation, *equation.conditions) for rule in reference_rules(residual, gauss=GAUSS, net=NET)]
+    names = sorted(u.unknowns)
+    count = max(POINTS, 2 * u.outputs * len(exponents))
+    falls = not all(measure.is_finite for measure in _measures(equation))
+    for number, (residual, rules) in enumerate(residuals(equation, own)):
+        if number and residual.weight == 0:
+            continue
+
+        def value(parameters: Any, x: Any, residual: AbstractResidual = residual, rules: Sequence[AbstractRule] = rules) -> Any:
+            coefficients, unknowns = parameters
+            network = Perturbed(u.network, coefficients, center, scale, exponents, falls)
+            if form is not None:
+                network = Formed(Field(network, {}, u.inputs, u.outputs), form)
+            field = Field(network, dict(zip(names, unknowns, strict=True)), u.inputs, u.outputs)
+            nodes = draw(residual, rules, x, jax.random.key(0))
+            return residual.local_residual(field, x) + residual.sign * estimate(residual, field, x, nodes)
+
+        start = (jnp.zeros((u.outputs, len(exponents))), [u.unknowns[name] for name in names])
+
+        @compiled_once
+        def jacobian(start: Any, key: Any, residual: Any = residual, rules: Any = rules, number: int = number, value: Any = value) -> Any:
+            keys = jax.random.split(key, count)
+            points = residual.points(POINTS, rules, key) if number else jax.vmap(residual.law.sample)(keys)
+            return jax.vmap(jax.jacrev(value), in_axes=(None, 0))(start, points)
+
+        slopes = jacobian(start, jax.random.key(1))
+        n, e = slopes[0].shape[:2]
+        flat = [np.asarray(slopes[0]).reshape(n * e, -1), *(np.asarray(slope).reshape(n * e, 1) for slope in slopes[1])]
+        yield np.concatenate(flat, axis=1) / np.sqrt(n)
+
+
+def _places(equation: Equation) -> np.ndarray:
+    """Where the network is looked at: at x, or where x is a volume at the nodes of its integrals."""
+    points = sample_points(equation, POINTS, seed=1)
+    if network_point(points) is not None:
+        return np.asarray(network_point(points))
+    nodes = []
+    for integral in equation.integrals:
+
+        def inputs(key: Any, integral: Any = integral) -> Any:
+            x = equation.domain.sample(key)
+            t = integral.measure(x).draws(key, 1).points
+            return integral.network_input(x, jax.tree.map(lambda leaf: leaf[0], t))
+
+        nodes.append(compiled_once(jax.vmap(inputs))(jax.random.split(jax.random.key(1), POINTS)))
+    return np.concatenate(nodes)
+
+
+def exponents_of(inputs: int, highest: int) -> np.ndarray:
+    """The exponents of all polynomials up to the highest total degree that stays below the number of test functions."""
+    degree = 1
+    while degree < highest and math.comb(inputs + degree + 1, inputs) <= MOST_FUNCTIONS:
+        degree += 1
+    if inputs > MOST_FUNCTIONS:
+        return np.zeros((1, inputs), int)
+    found = [e for e in itertools.product(range(degree + 1), repeat=inputs) if sum(e) <= degree] if inputs <= 6 else _low(inputs, degree)
+    return np.array(sorted(found, key=lambda e: (sum(e), e)))
+
+
+def _low(inputs: int, degree: int) -> list[tuple[int, ...]]:
+    """The exponents up to total degree 2, without walking through a large grid."""
+    units = [tuple(int(i == axis) for i in range(inputs)) for axis in range(inputs)]
+    pairs = [tuple(np.add(a, b)) for a, b in itertools.combinations_with_replacement(units, 2)] if degree > 1 else []
+    return [(0,) * inputs, *units, *pairs]
+
+
+def _named(changes: np.ndarray, exponents: np.ndarray, outputs: int, usual: float) -> str | None:
+    """A constant, or a linear function, where that alone is not seen."""
+    k, degrees = len(exponents), exponents.sum(axis=1)
+    for degree, name in enumerate(EVERYWHERE):
+        for output in range(outputs):
+            block = changes[:, output * k : (output + 1) * k][:, degrees == degree]
+            if np.linalg.norm(block, axis=0).min() < BLIND * usual:
+                return name if outputs == 1 else f"{name} in output {output}"
+    return None
+
+
+def _described(
+    equation: Equation, direction: np.ndarray, orthonormal: np.ndarray, exponents: np.ndarray, center: Any, scale: Any, places: Any
+) -> str:
+    """An unknown and what goes with it, or a function by some of its values."""
+    k, m = len(exponents), equation.outputs
+    unknowns = direction[m * k :]
+    if unknowns.size and np.abs(unknowns).max() > 0.01:
+        other = " together with a change of u" if np.linalg.norm(direction[: m * k]) > 0.01 else ""
+        return f"a change of the unknown {sorted(equation.unknowns)[int(np.abs(unknowns).argmax())]}{other}"
+    coefficients = direction[: m * k].reshape(m, k) @ orthonormal.T
+    shown = places[np.argsort(places[:, 0])][[0, len(places) // 2, -1]]
+    values = polynomials(exponents, (shown - center) / scale) @ coefficients.T
+    values = values[:, np.abs(values).max(axis=0).argmax()]
+    values = values / values[np.abs(values).argmax()]
+    text = ", ".join(f"{value:.2f} at {np.array2string(point, precision=2)}" for value, point in zip(values, shown, strict=True))
+    return f"a multiple of a function with the values {text}"
+
+
+def _measures(equation: Equation) -> list[AbstractDomain]:
+    """The measure of each integral, at one x."""
+    return [
+        integral.measure(pick(sample_points(residual, 1), 0))
+        for residual in (equation, *equation.conditions)
+        for integral in residual.integrals
+    ]
+
+
+def _has_no_end(domain: AbstractDomain) -> bool:
+    return any(base in (Base.NORMAL, Base.HALF_LINE) for base in domain.bases)
+
+
+def _looks_outside(equation: Equation, u: Field, center: Any, scale: Any) -> bool:
+    """Whether a function that is 0 in the box of the domain, and not outside, changes the residual."""
+    points = sample_points(equation, 32, seed=2)
+    if network_point(points) is None or _has_no_end(equation.domain):
+        return False
+    rules = reference_rules(equation, gauss=GAUSS, net=NET)
+
+    def beyond(p: Any) -> Any:
+        return jnp.sum(jnp.maximum(jnp.abs(p - center) / scale - 1 - 2 * MARGIN, 0.0) ** 3)
+
+    def value(u: Field, x: Any) -> Any:
+        return equation.local_residual(u, x) + equation.sign * estimate(equation, u, x, draw(equation, rules, x, jax.random.key(0)))
+
+    return bool(np.any(compiled_once(jax.vmap(lambda x: _slope(value, u, beyond, x)))(points) != 0))
+
+
+def _slope(value: Callable[..., Any], u: Field, function: Callable[..., Any], x: Any) -> Any:
+    """How value(u, x) changes with the amplitude of a function that is added to u."""
+
+    def added(amplitude: Any) -> Any:
+        return value(Field(lambda p: u.network(p) + amplitude * function(p), u.unknowns, u.inputs, u.outputs), x)
+
+    return jax.jvp(added, (jnp.zeros(()),), (jnp.ones(()),))[1]
+
+
+def _orders(equation: Equation, u: Field, center: Any, scale: Any) -> tuple[int, ...] | None:
+    """The order of the derivatives of f along each axis: a wave of s radians is magnified by s to that power."""
+    points = sample_points(equation, 32, seed=2)
+    if equation.f is None or network_point(points) is None or equation.inputs > 20:
+        return None
+
+    @compiled_once
+    def size(direction: Any, radians: Any) -> Any:
+        def wave(p: Any) -> Any:
+            return jnp.cos(radians * jnp.dot(direction, (p - center) / scale) + 0.3)
+
+        return jnp.sqrt(jnp.mean(jax.vmap(lambda x: _slope(equation.local_residual, u, wave, x))(points) ** 2))
+
+    orders = []
+    for direction in jnp.eye(equation.inputs):
+        slow, fast = (float(size(direction, radians)) for radians in WAVES)
+        orders.append(max(0, round(math.log2(fast / slow))) if slow > 0 and fast > 0 else 0)
+    return tuple(orders)

@@ -1,0 +1,116 @@
+"""Before anything is compiled: the equation is tried on a few concrete points, and what is wrong with it is said in its own terms."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Key
+
+from fredholm.common.compiling import compiled_once
+from fredholm.equation.conditions import IntegralCondition
+from fredholm.equation.equation import Equation, residuals
+from fredholm.equation.estimate import draw, weighted_integrand
+from fredholm.equation.probe import POINTS, fresh, pick, points_of, show, traced
+from fredholm.equation.residual import AbstractResidual
+from fredholm.functions.field import Field
+from fredholm.functions.protocol import AbstractNetwork
+from fredholm.rules import AbstractRule
+
+TRIES = 16
+
+
+def check_equation(equation: Equation, rules: Sequence[AbstractRule], network: AbstractNetwork) -> None:
+    """Raises `ValueError` for wrong shapes, reversed limits at some x, NaN, or code that cannot be traced, conditions included."""
+    u = traced("network", lambda: eqx.filter_eval_shape(fresh, equation, network, jax.random.key(0)))
+    traced("network", lambda: eqx.filter_eval_shape(u, jax.ShapeDtypeStruct((equation.inputs,), float)))
+    parts = [("", equation), *((f"condition {number}, ", one) for number, one in enumerate(equation.conditions, start=1))]
+    stacked = points_of([residual.law for _, residual in parts], TRIES, seed=0)
+    for (where, residual), (_, own), some in zip(parts, residuals(equation, rules), stacked, strict=True):
+        points = [pick(some, index) for index in range(TRIES)]
+        _check_limits(where, residual, own, points)
+        _check_shapes(where, _shapes(where, residual, u, points[0], own))
+    finite = _are_finite(equation, rules, network, stacked)
+    for (where, residual), flags, some in zip(parts, finite, stacked, strict=True):
+        _check_finite(where, residual, flags, some)
+    if equation.exact is not None and equation.evaluation is not None:
+        evaluation = equation.evaluation
+        truth = traced("exact", lambda: eqx.filter_eval_shape(lambda: equation.truth(evaluation.points(2))))
+        if truth.shape[1] != equation.outputs:
+            raise ValueError(f"exact: it returned {truth.shape[1]} value(s); expected {equation.outputs}, as Equation(outputs=...) says.")
+
+
+def _check_limits(where: str, residual: AbstractResidual, rules: Sequence[AbstractRule], points: Sequence[Any]) -> None:
+    """The measures at concrete points, where a reversed limit can be seen, and traced, as the training will need them."""
+    for number, (integral, rule) in enumerate(zip(residual.integrals, rules, strict=True)):
+        name = f"{where}integral {number + 1}"
+        for x in points:
+            try:
+                measure = integral.measure(x)
+            except ValueError as error:
+                raise ValueError(f"{name}, at x = {show(x)}: {error}") from error
+            rule.check(measure)
+        traced(f"{name}: over", lambda integral=integral: jax.eval_shape(lambda at: integral.measure(at).mass * jnp.ones(()), points[0]))
+
+
+def _shapes(where: str, residual: AbstractResidual, u: Field, x: Any, rules: Sequence[AbstractRule]) -> dict[str, int]:
+    """How many values f, y and g, or a condition's parts, give."""
+    if isinstance(residual, Equation):
+        name = "y" if residual.f is None else "f"
+    else:
+        name = "value" if isinstance(residual, IntegralCondition) else "of"
+    shapes = {f"{where}{name}": _size(f"{where}{name} at one x", residual.local_residual, u, x)}
+    for number, (integral, rule) in enumerate(zip(residual.integrals, rules, strict=True)):
+
+        def value(u: Field, x: Any, integral: Any = integral, rule: AbstractRule = rule) -> Any:
+            nodes = rule.nodes(integral.measure(x), jax.random.key(0))
+            return integral.integrand(u, x, jax.tree.map(lambda leaf: leaf[0], nodes.points))
+
+        shapes[f"{where}g of integral {number + 1}"] = _size(f"{where}g of integral {number + 1}", value, u, x)
+    return shapes
+
+
+def _size(name: str, compute: Callable[[Field, Any], Any], u: Field, x: Any) -> int:
+    return traced(name, lambda: eqx.filter_eval_shape(compute, u, x)).shape[0]
+
+
+def _check_shapes(where: str, shapes: dict[str, int]) -> None:
+    """All parts of a residual have one value for each equation; a y or value of one number holds for all of them."""
+    expected = shapes.get(f"{where}f", max(shapes.values()))
+    for name, size in shapes.items():
+        if size != expected and not (size == 1 and name.endswith(("y", "value"))):
+            other = next(one for one, count in shapes.items() if count == expected)
+            raise ValueError(
+                f"{name}: it returned {size} value(s), and {other} returned {expected}; expected the same, one for each equation. {POINTS}."
+            )
+
+
+def _are_finite(equation: Equation, rules: Sequence[AbstractRule], network: AbstractNetwork, stacked: list[Any]) -> list[list[Any]]:
+    """Whether f − y and every g of each residual are finite at points x, with a fresh network."""
+
+    def at_one_point(u: Field, residual: AbstractResidual, own: Sequence[AbstractRule], x: Any) -> list[Any]:
+        finite = [jnp.all(jnp.isfinite(residual.local_residual(u, x)))]
+        for integral, nodes in zip(residual.integrals, draw(residual, own, x, jax.random.key(0)), strict=True):
+            finite.append(jnp.all(jnp.isfinite(weighted_integrand(integral, u, x, nodes))))
+        return finite
+
+    def at_all_points(key: Key[Array, ""], stacked: list[Any]) -> list[list[Any]]:
+        u = fresh(equation, network, key)
+        parts = zip(residuals(equation, rules), stacked, strict=True)
+        return [jax.vmap(lambda x, one=one, own=own: at_one_point(u, one, own, x))(some) for (one, own), some in parts]
+
+    return compiled_once(at_all_points)(jax.random.key(0), stacked)
+
+
+def _check_finite(where: str, residual: AbstractResidual, flags: list[Any], stacked: Any) -> None:
+    """Names the first x where f, y or g is not finite."""
+    for number, finite in enumerate(flags):
+        for index in np.flatnonzero(~np.asarray(finite)):
+            left = "f or y" if isinstance(residual, Equation) else "its value"
+            what = left if number == 0 else f"g of integral {number}"
+            raise ValueError(
+                f"{where}{what} is not finite at x = {show(pick(stacked, int(index)))} with a fresh network. "
+                "Is there a division by 0, a log of 0, a singularity?"
+            )

@@ -1,0 +1,217 @@
+"""What must hold besides the equation: at points, between faces, at data, and of integrals."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Key
+
+from fredholm.common.checks import positive_integer, real
+from fredholm.domains import AbstractDistribution, AbstractDomain, Base, Offline, Point, Record
+from fredholm.equation.operators import derivative
+from fredholm.equation.residual import AbstractResidual, Integral, as_vector, call, minus
+from fredholm.functions.field import Field
+from fredholm.rules import AbstractRule
+
+
+def _value(u: Field, x: Any) -> Any:
+    return u(x)
+
+
+class AbstractCondition(AbstractResidual):
+    r"""$w\,\mathbb{E}_{x}\left[r(x)^2\right]$: a residual of its own, with a weight."""
+
+    weight: eqx.AbstractVar[float]  # w
+    batch: eqx.AbstractVar[int | None]  # points a step; None: as many as make sense
+
+    @property
+    def is_weak(self) -> bool:
+        return False
+
+    def points(self, batch: int, rules: Sequence[AbstractRule], key: Key[Array, ""]) -> Any:
+        """The points of one step, stacked; `rules` are those of the condition's integrals, `batch` is the equation's."""
+        # At a single point without random nodes, more of the same tell nothing.
+        once = isinstance(self.law, Point) and not any(rule.is_random for rule in rules)
+        n = 1 if once else self.batch or batch
+        return jax.vmap(self.law.sample)(jax.random.split(key, n))
+
+
+class Condition(AbstractCondition):
+    r"""$w\,\mathbb{E}_{x}\left[(B[u](x) - b(x))^2\right]$: an initial, boundary or any other pointwise condition."""
+
+    at: AbstractDomain  # where the condition holds: a Point, or a domain whose points are drawn anew every step
+    value: Any  # b(x): a function of the point, or a number
+    of: Callable[..., Any]  # B[u](x), the value of u unless given: of=lambda u, x: fr.derivative(u, x) for a slope
+    weight: float  # w
+    batch: int | None  # points a step; None: one for a Point, else as many as the equation has
+    integrals: tuple[Integral, ...] = ()
+
+    def __init__(self, at: AbstractDomain, value: Any, of: Callable[..., Any] = _value, weight: float = 1.0, batch: int | None = None):
+        self.at, self.value, self.of = _domain("Condition at", at), value, _function("Condition of", of)
+        self.weight, self.batch = _weight_and_batch("Condition", weight, batch)
+
+    @property
+    def law(self) -> AbstractDomain:
+        return self.at
+
+    def local_residual(self, u: Field, x: Any) -> Float[Array, "e"]:
+        return minus("of", self.of(u, x), "value", call(self.value, x))
+
+
+class Periodic(AbstractCondition):
+    r"""$w\,\mathbb{E}_{z}\left[\sum_{k=0}^{K} \big(\partial_a^k B[u](p(z)) - \partial_a^k B[u](q(z))\big)^2\right]$: the same at two faces.
+
+    `Periodic(at=Point(0.0), to=Point(1.0))` on the line; in more dimensions faces of the same shape, whose points p(z) and q(z) belong
+    together: `Periodic(at=Product(Point(0.0), Interval(0.0, 1.0)), to=Product(Point(1.0), Interval(0.0, 1.0)), order=1, axis=0)`.
+    """
+
+    at: AbstractDomain  # p: one face
+    to: AbstractDomain  # q: the other, of the same shape
+    order: int  # K: 0 for the values only, 1 for the slopes too, ...
+    axis: int  # a, the coordinate along which the slopes are taken
+    of: Callable[..., Any]  # B[u](x), the value of u unless given
+    weight: float  # w
+    batch: int | None  # points a step; None: one for a Point, else as many as the equation has
+    integrals: tuple[Integral, ...] = ()
+
+    def __init__(
+        self,
+        at: AbstractDomain,
+        to: AbstractDomain,
+        order: int = 0,
+        axis: int = 0,
+        of: Callable[..., Any] = _value,
+        weight: float = 1.0,
+        batch: int | None = None,
+    ):
+        self.at, self.to = _domain("Periodic at", at), _domain("Periodic to", to)
+        if type(at) is not type(to) or at.bases != to.bases or at.dimension != to.dimension:
+            raise ValueError(f"Periodic: got {at!r} and {to!r}; expected two faces of the same shape, for instance two Points.")
+        self.order, self.axis, self.of = positive_integer("Periodic order", order, least=0), axis, _function("Periodic of", of)
+        if not -at.dimension <= axis < at.dimension:
+            raise ValueError(f"Periodic axis: got {axis}; expected 0 to {at.dimension - 1}, a coordinate of the faces.")
+        self.weight, self.batch = _weight_and_batch("Periodic", weight, batch)
+
+    @property
+    def law(self) -> AbstractDomain:
+        return self.at if isinstance(self.at, Point) else Faces(self.at, self.to)
+
+    def local_residual(self, u: Field, x: Any) -> Float[Array, "e"]:
+        p, q = (x, self.to.map(jnp.zeros(0))[0]) if isinstance(self.at, Point) else (x.at, x.to)
+        return self._jet(u, p) - self._jet(u, q)
+
+    def _jet(self, u: Field, x: Float[Array, "d"]) -> Float[Array, "e"]:
+        """B[u] and its derivatives at one point."""
+
+        def of(point: Float[Array, "d"]) -> Any:
+            return self.of(u, point)
+
+        values = [of(x), *(derivative(of, x, self.axis, k) for k in range(1, self.order + 1))]
+        return jnp.concatenate([as_vector("of", value) for value in values])
+
+
+class Faces(AbstractDistribution):
+    """Two faces of the same shape: x.at and x.to are the images of the same base node."""
+
+    at: AbstractDomain
+    to: AbstractDomain
+
+    @property
+    def dimension(self) -> int:
+        return self.at.dimension
+
+    @property
+    def bases(self) -> tuple[Base, ...]:
+        return self.at.bases
+
+    def map(self, z: Float[Array, "k"]) -> tuple[Record, Float[Array, ""]]:
+        return Record(at=self.at.map(z)[0], to=self.to.map(z)[0]), jnp.ones(())
+
+
+class Data(AbstractCondition):
+    r"""$\frac{w}{n}\sum_i (B[u](x_i) - b_i)^2$: a fit to observations $b_i$ at points $x_i$."""
+
+    observed: Offline  # the rows x_i, b_i
+    of: Callable[..., Any]  # B[u](x), what was observed: the value of u unless given
+    weight: float  # w
+    batch: int | None  # rows a step, drawn at random; None: all of them
+    integrals: tuple[Integral, ...] = ()
+
+    def __init__(self, points: Any, values: Any, of: Callable[..., Any] = _value, weight: float = 1.0, batch: int | None = None):
+        values = values if isinstance(values, jax.Array) else np.asarray(values, float)
+        if values.ndim not in (1, 2):
+            raise ValueError(f"Data values: got shape {values.shape}; expected (n,), or (n, e) for e numbers at each point.")
+        self.observed, self.of = Offline(point=points, value=values), _function("Data of", of)
+        self.weight, self.batch = _weight_and_batch("Data", weight, batch)
+
+    @property
+    def law(self) -> AbstractDomain:
+        return self.observed
+
+    def points(self, batch: int, rules: Sequence[AbstractRule], key: Key[Array, ""]) -> Any:
+        if self.batch is not None:
+            return super().points(batch, rules, key)
+        return Record(**{name: jnp.asarray(column, float) for name, column in self.observed.columns.items()})
+
+    def local_residual(self, u: Field, x: Any) -> Float[Array, "e"]:
+        return minus("of", self.of(u, x.point), "values", x.value)
+
+
+class IntegralCondition(AbstractCondition):
+    r"""$w\,\mathbb{E}_{x}\left[\big(\sum_k \int g_k[u](x, t)\,d\mu_k(t\,|\,x) - b(x)\big)^2\right]$: a normalisation, a mean, an invariant.
+
+    `IntegralCondition(Integral(Interval(0.0, 1.0), lambda u, x, t: u(t)), value=1.0)` holds once; with `at=Interval(0.0, T)` it holds at
+    all times, and x is the time: `g=lambda u, x, t: u(jnp.concatenate([t, x]))`. It is an integral loss itself, a weak form without f,
+    and gets from every method what the equation gets.
+    """
+
+    integrals: tuple[Integral, ...]
+    value: Any  # b(x): a function of x, or a number
+    at: AbstractDomain  # where the condition holds; a space of one point where it holds once
+    weight: float  # w
+    batch: int | None  # points a step; None: as many as the equation has, or one where nothing in it is random
+
+    def __init__(
+        self,
+        integral: Integral | Sequence[Integral],
+        value: Any,
+        at: AbstractDomain | None = None,
+        weight: float = 1.0,
+        batch: int | None = None,
+    ):
+        integrals: tuple[Any, ...] = tuple(integral) if isinstance(integral, (list, tuple)) else (integral,)
+        if not integrals or not all(isinstance(one, Integral) for one in integrals):
+            raise ValueError(f"IntegralCondition integral: got {integral!r}; expected an Integral(over, g), or several.")
+        self.integrals = integrals
+        self.value, self.at = value, Point() if at is None else _domain("IntegralCondition at", at)
+        self.weight, self.batch = _weight_and_batch("IntegralCondition", weight, batch)
+
+    @property
+    def law(self) -> AbstractDomain:
+        return self.at
+
+    @property
+    def is_weak(self) -> bool:
+        return True
+
+    def local_residual(self, u: Field, x: Any) -> Float[Array, "e"]:
+        return -as_vector("value", call(self.value, x))
+
+
+def _domain(name: str, at: Any) -> AbstractDomain:
+    if not isinstance(at, AbstractDomain):
+        raise ValueError(f"{name}: got {at!r}; expected a domain, for instance Point(0.0).")
+    return at
+
+
+def _function(name: str, of: Any) -> Callable[..., Any]:
+    if not callable(of):
+        raise ValueError(f"{name}: got {of!r}; expected a function of=lambda u, x: ...")
+    return of
+
+
+def _weight_and_batch(name: str, weight: Any, batch: Any) -> tuple[float, int | None]:
+    return real(f"{name} weight", weight, low=0.0), None if batch is None else positive_integer(f"{name} batch", batch)

@@ -1,0 +1,169 @@
+"""The equation: what the user writes, for one point at a time."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key
+
+from fredholm.common.checks import positive_integer, real
+from fredholm.common.keys import Keys
+from fredholm.domains import AbstractDomain, Discrete, Law, Offline
+from fredholm.equation.conditions import AbstractCondition
+from fredholm.equation.evaluation import AbstractEvaluation, Evaluation
+from fredholm.equation.residual import AbstractResidual, Integral, as_vector, call, minus
+from fredholm.equation.view import View
+from fredholm.functions.field import Field
+from fredholm.rules import AbstractRule
+
+
+class Defaults(eqx.Module):
+    """What `solve` uses where the caller says nothing; `None` leaves it to the general recipe."""
+
+    method: Any = None
+    rule: AbstractRule | None = None
+    network: Any = None
+    optimizer: Any = None
+    steps: int | None = None
+    batch: int | None = None
+    average: float | None = None  # see solve; None: 0.999; 0: the answer is the network itself
+
+
+class Equation(AbstractResidual):
+    r"""An integro-differential equation, given by its residual at one x,
+
+    $$r(x) = f[u](x) - \sum_k \int g_k[u](x, t)\,d\mu_k(t\,|\,x) - y(x),$$
+
+    or, without f, in weak form, $r(x) = \sum_k \int g_k[u](x, t)\,d\mu_k(t\,|\,x) - y(x)$.
+
+    `u` is the unknown function: one point of shape (d,) in, one value out, of shape () for one output and (m,) for more. `f`, `g` and `y`
+    return shape () for one equation, (e,) for e of them.
+    """
+
+    domain: AbstractDomain  # the law of x: every measure is normalised
+    f: Callable[..., Any] | None  # f(u, x)
+    integrals: tuple[Integral, ...]
+    y: Any  # y(x), or a number
+    conditions: tuple[AbstractCondition, ...]
+    exact: Callable[..., Any] | None  # the true solution at one point, if it is known
+    evaluation: AbstractEvaluation | None  # where and how a solution is scored against `exact`
+    inputs: int  # d, the size of the network's input
+    outputs: int  # m, the number of unknown functions
+    unknowns: dict[str, float]  # learned scalars and their first values, read as u.name
+    defaults: Defaults
+    view: View  # what pictures show
+    drawn: "Callable[[Equation, Key[Array, '']], Equation] | None"  # makes the equation of one seed, where seeds draw parameters
+
+    def __init__(
+        self,
+        domain: AbstractDomain,
+        f: Callable[..., Any] | None = None,
+        integrals: Integral | Sequence[Integral] = (),
+        y: Any = 0,
+        conditions: AbstractCondition | Sequence[AbstractCondition] = (),
+        exact: Callable[..., Any] | None = None,
+        evaluation: AbstractEvaluation | None = None,
+        inputs: int | None = None,
+        outputs: int = 1,
+        unknowns: Mapping[str, float] | None = None,
+        *,
+        defaults: Defaults | None = None,
+        view: View | None = None,
+        drawn: "Callable[[Equation, Key[Array, '']], Equation] | None" = None,
+    ):
+        if not isinstance(domain, AbstractDomain):
+            raise ValueError(f"Equation domain: got {domain!r}; expected a domain, for instance Interval(0.0, 1.0).")
+        if not float(domain.mass) > 0:
+            raise ValueError(f"Equation domain: {domain!r} is empty, its measure is 0; expected limits with low < high.")
+        self.domain, self.f, self.y, self.exact, self.drawn = domain, f, y, exact, drawn
+        self.integrals = _tuple("integrals", integrals, Integral)
+        self.conditions = _tuple("conditions", conditions, AbstractCondition)
+        if f is None and not self.integrals:
+            raise ValueError("Equation: got neither f nor integrals; expected at least one of them.")
+        if inputs is None and isinstance(domain, Law) and "point" not in domain.parts:
+            raise ValueError("Equation: x is a Law, not a point; give inputs=, the size of the network's input.")
+        self.inputs = domain.dimension if inputs is None else positive_integer("Equation inputs", inputs)
+        self.outputs = positive_integer("Equation outputs", outputs)
+        self.unknowns = {name: real(f"Equation unknowns[{name!r}]", value) for name, value in (unknowns or {}).items()}
+        self.evaluation = evaluation or _evaluation(domain)
+        self.defaults, self.view = defaults or Defaults(), view or View()
+        for kind, letters, size in (("inputs", self.view.inputs, self.inputs), ("outputs", self.view.outputs, self.outputs)):
+            if letters and len(letters) != size:
+                raise ValueError(f"View {kind}: got {letters}; expected {size} letters, as the equation has {size} {kind}.")
+        if self.view.through and (len(self.view.through) != self.inputs or not 0 <= self.view.output < self.outputs):
+            raise ValueError(f"View through, output: expected a point of {self.inputs} inputs and an output below {self.outputs}.")
+
+    @property
+    def law(self) -> AbstractDomain:
+        return self.domain
+
+    @property
+    def is_weak(self) -> bool:
+        return self.f is None
+
+    def rules(self, rule: AbstractRule) -> tuple[AbstractRule, ...]:
+        """The rule of every integral, the equation's own first and then those of its conditions: its own one, or else this."""
+        return tuple(integral.rule or rule for residual in (self, *self.conditions) for integral in residual.integrals)
+
+    def local_residual(self, u: Field, x: Any) -> Float[Array, "e"]:
+        y = call(self.y, x)
+        return -as_vector("y", y) if self.f is None else minus("f", self.f(u, x), "y", y)
+
+    def squared_terms(self, u: Field, x: Any, inside: Float[Array, "_"]) -> Float[Array, ""]:
+        """The sum of the squares of f, y and the integrals (`inside`) at one x: what a residual is small or large beside."""
+        y = as_vector("y", call(self.y, x))
+        f = self.local_residual(u, x) + y
+        return jnp.sum(f**2) + jnp.sum(y**2) + jnp.sum(inside**2)
+
+    def truth(self, points: Float[Array, "n d"]) -> Float[Array, "n m"]:
+        """The exact solution at points, stacked."""
+        if self.exact is None:
+            raise ValueError("this equation has no exact solution: give Equation(exact=...) to compare with one.")
+        return _at_points(self.exact, points)
+
+    def recipe(self) -> dict[str, Any] | None:
+        """The arguments that make this equation again, for a problem of the library; None for the user's own."""
+        return None
+
+    def realize(self, key: Key[Array, ""]) -> "Equation":
+        """The equation of one seed: itself, unless the problem draws parameters per seed."""
+        return self if self.drawn is None else self.drawn(self, key)
+
+    def for_seed(self, seed: int) -> "Equation":
+        """The equation that this seed trains on."""
+        return self if self.drawn is None else self.realize(Keys.of(seed).problem)
+
+    @property
+    def is_drawn(self) -> bool:
+        """True where every seed has an equation of its own."""
+        return self.drawn is not None
+
+
+def residuals(equation: Equation, rules: Sequence[AbstractRule]) -> Iterator[tuple[AbstractResidual, Sequence[AbstractRule]]]:
+    """The equation and its conditions, each with the rules of its own integrals."""
+    start = 0
+    for residual in (equation, *equation.conditions):
+        yield residual, rules[start : start + len(residual.integrals)]
+        start += len(residual.integrals)
+
+
+@eqx.filter_jit
+def _at_points(exact: Callable[..., Any], points: Float[Array, "n d"]) -> Float[Array, "n m"]:
+    return jax.vmap(lambda x: as_vector("exact", exact(x)))(points)
+
+
+def _evaluation(domain: AbstractDomain) -> AbstractEvaluation | None:
+    """Where a solution is looked at unless the problem says so: in the domain, or at the points of the data."""
+    if isinstance(domain, Law):
+        return Evaluation(at=domain.parts["point"]) if "point" in domain.parts else None
+    return Evaluation(at=Discrete(domain.columns["point"]) if isinstance(domain, Offline) else domain)
+
+
+def _tuple(name: str, value: Any, kind: type) -> tuple:
+    items = (value,) if isinstance(value, kind) else tuple(value)
+    for item in items:
+        if not isinstance(item, kind):
+            raise ValueError(f"Equation {name}: got {item!r}; expected {kind.__name__.removeprefix('Abstract')} objects.")
+    return items

@@ -1,0 +1,102 @@
+"""How far a prediction is from the truth: metrics, and the points at which a problem is scored."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from fredholm.common.checks import nearest, positive_integer
+from fredholm.common.linear_algebra import orthonormal_columns
+from fredholm.domains import AbstractDomain
+
+Values = Float[Array, "n m"]
+Points = Float[Array, "n d"]
+
+
+def mse(prediction: Values, truth: Values, points: Points) -> Float[Array, ""]:
+    r"""$\frac1n \sum_i |p_i - t_i|^2$, the squares summed over the outputs."""
+    return jnp.mean(jnp.sum((prediction - truth) ** 2, axis=-1))
+
+
+def relative_l2(prediction: Values, truth: Values, points: Points) -> Float[Array, ""]:
+    r"""$\|p - t\|_2 / \|t\|_2$."""
+    return jnp.linalg.norm(prediction - truth) / jnp.linalg.norm(truth)
+
+
+def mse_mean_free(prediction: Values, truth: Values, points: Points) -> Float[Array, ""]:
+    """The mean of each output is removed from prediction and truth, then `mse`: for equations that cannot see a constant."""
+    difference = prediction - truth
+    return mse(difference - jnp.mean(difference, axis=0, keepdims=True), jnp.zeros_like(truth), points)
+
+
+def mse_linear_free(prediction: Values, truth: Values, points: Points) -> Float[Array, ""]:
+    """Mean and best linear function of the point are removed from prediction and truth, then `mse`.
+
+    The weak form of Poisson's equation cannot see harmonic functions, linear ones among them (settings A9).
+    """
+    design = jnp.concatenate([jnp.ones((points.shape[0], 1), points.dtype), points], axis=1)
+    basis = orthonormal_columns(design)
+    difference = prediction - truth
+    return mse(difference - basis @ (basis.T @ difference), jnp.zeros_like(truth), points)
+
+
+def mse_normalized(prediction: Values, truth: Values, points: Points) -> Float[Array, ""]:
+    r"""Both are brought to mean 0 and variance 1, then `mse`: $2(1 - \text{correlation})$ for one output (the paper's Algorithm 2)."""
+
+    def standardized(values: Values) -> Values:
+        return (values - jnp.mean(values, axis=0, keepdims=True)) / jnp.std(values, axis=0, keepdims=True)
+
+    return mse(standardized(prediction), standardized(truth), points)
+
+
+METRICS: Mapping[str, Callable[[Values, Values, Points], Float[Array, ""]]] = {
+    metric.__name__: metric for metric in (mse, relative_l2, mse_mean_free, mse_linear_free, mse_normalized)
+}
+
+
+# What a metric leaves out. A problem that is scored by one of these says so that its solution is not unique.
+BLIND_TO: Mapping[str, str] = {
+    "mse_mean_free": "a constant",
+    "mse_linear_free": "a linear function",
+    "mse_normalized": "a constant and a factor",
+}
+
+
+class AbstractEvaluation(eqx.Module):
+    """At which points, and by which metrics, a solution is scored; the points are the same for every method and seed."""
+
+    score: eqx.AbstractVar[str]  # the metric that is shown first
+    metrics: eqx.AbstractVar[tuple[str, ...]]  # every metric that makes sense here
+
+    def __check_init__(self):
+        for name in (self.score, *self.metrics):
+            if name not in METRICS:
+                raise nearest("metric", name, METRICS)
+
+    @abstractmethod
+    def points(self, n: int | None = None) -> Float[Array, "n d"]:
+        """The evaluation points; at most about n of them where a quick look will do."""
+
+    def __call__(self, prediction: Values, truth: Values, points: Points) -> dict[str, Float[Array, ""]]:
+        """Every metric, by name."""
+        return {name: METRICS[name](prediction, truth, points) for name in dict.fromkeys((self.score, *self.metrics))}
+
+
+class Evaluation(AbstractEvaluation):
+    """Independent points of a domain, drawn once from a fixed key."""
+
+    at: AbstractDomain  # where the points are drawn, from the normalised measure
+    n: int = eqx.field(default=5000, converter=lambda n: positive_integer("Evaluation n", n))  # how many
+    score: str = "relative_l2"
+    metrics: tuple[str, ...] = ("mse", "relative_l2")
+
+    def points(self, n: int | None = None) -> Float[Array, "n d"]:
+        return _drawn(self.at, min(n or self.n, self.n))
+
+
+@eqx.filter_jit
+def _drawn(at: AbstractDomain, n: int) -> Float[Array, "n d"]:
+    return jax.vmap(at.sample)(jax.random.split(jax.random.key(2024), n))

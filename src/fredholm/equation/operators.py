@@ -1,0 +1,78 @@
+"""Differential operators at one point: `u` is any function of a point of shape (d,)."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from fredholm.functions.field import Evaluated
+
+Function = Callable[[Float[Array, "d"]], Any]
+
+
+def directional(u: Function, x: Float[Array, "d"], n: Float[Array, "d"]) -> Float[Array, "..."]:
+    r"""$n \cdot \nabla u(x)$, in one forward pass whatever d is."""
+    return _slope(u, x, jnp.asarray(n, jnp.asarray(x).dtype))
+
+
+def derivative(u: Function, x: Float[Array, "d"], axis: int | tuple[int, ...] = 0, order: int = 1) -> Float[Array, "..."]:
+    r"""$\partial^k u / \partial x_a^k$, or with a tuple of axes the mixed derivative $\partial^2 u/\partial x_a \partial x_b$.
+
+    `derivative(u, x)` is u'(x) for a function of one number; `derivative(u, x, axis=1)` is the derivative along the second
+    coordinate; `derivative(u, x, axis=(0, 1))` is mixed; `order` repeats the whole.
+    """
+    point = jnp.asarray(x)
+    axes = (axis,) if isinstance(axis, int) else tuple(axis)
+    if order < 1:
+        raise ValueError(f"derivative order: got {order}; expected at least 1.")
+    if any(not -point.shape[0] <= a < point.shape[0] for a in axes):
+        raise ValueError(f"derivative axis: got {axis} for a point of {point.shape[0]} coordinates; expected 0 to {point.shape[0] - 1}.")
+    function = u
+    *inner, last = (jnp.zeros_like(point).at[a].set(1.0) for a in axes * order)
+    for direction in inner:
+        function = _along(function, direction)
+    return _slope(function, x, last)
+
+
+def _slope(u: Function, x: Float[Array, "d"], direction: Float[Array, "d"]) -> Float[Array, "..."]:
+    """The derivative along a direction."""
+    if isinstance(u, Evaluated):
+        return u.slope(x, direction)
+    return jax.jvp(u, (jnp.asarray(x),), (direction,))[1]
+
+
+def _along(u: Function, direction: Float[Array, "d"]) -> Function:
+    return lambda x: jax.jvp(u, (x,), (direction,))[1]
+
+
+def gradient(u: Function, x: Float[Array, "d"]) -> Float[Array, "... d"]:
+    r"""$\nabla u(x)$ of shape (d,); of a function with m outputs the Jacobian of shape (m, d)."""
+    return jax.jacrev(u)(jnp.asarray(x))
+
+
+def divergence(u: Function, x: Float[Array, "d"]) -> Float[Array, ""]:
+    r"""$\nabla \cdot u(x)$ of a field with d outputs."""
+    jacobian = jax.jacfwd(u)(jnp.asarray(x))
+    if jacobian.ndim != 2 or jacobian.shape[0] != jacobian.shape[1]:
+        raise ValueError(f"divergence: got a Jacobian of shape {jacobian.shape}; expected a field with as many outputs as inputs.")
+    return jnp.trace(jacobian)
+
+
+def curl(u: Function, x: Float[Array, "d"]) -> Float[Array, "3"]:
+    r"""$\nabla \times u(x)$ of a field with 3 outputs in 3 dimensions."""
+    jacobian = jax.jacfwd(u)(jnp.asarray(x))
+    if jacobian.shape != (3, 3):
+        raise ValueError(f"curl: got a Jacobian of shape {jacobian.shape}; expected (3, 3), a field of 3 outputs and 3 inputs.")
+    return jnp.stack([jacobian[2, 1] - jacobian[1, 2], jacobian[0, 2] - jacobian[2, 0], jacobian[1, 0] - jacobian[0, 1]])
+
+
+def laplacian(u: Function, x: Float[Array, "d"]) -> Float[Array, "..."]:
+    r"""$\nabla^2 u(x) = \sum_i \partial^2 u/\partial x_i^2$, forward over forward: the Hessian is never built."""
+    x = jnp.asarray(x)
+
+    def second(direction: Float[Array, "d"]) -> Float[Array, "..."]:
+        return _along(_along(u, direction), direction)(x)
+
+    return jnp.sum(jax.vmap(second)(jnp.eye(x.shape[0], dtype=x.dtype)), axis=0)

@@ -1,0 +1,109 @@
+"""Trying an equation on a few concrete points: where they are, a fresh u on them, and the user's code traced in the user's terms."""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Key, PyTree
+
+from fredholm.common.compiling import filter_compiled_once
+from fredholm.domains import AbstractDomain
+from fredholm.equation.equation import Equation
+from fredholm.equation.residual import AbstractResidual, Place
+from fredholm.functions.field import Field
+from fredholm.functions.protocol import AbstractNetwork
+from fredholm.rules import MonteCarlo
+
+POINTS = "x and t are points of shape (d,), also for d = 1: a number is x[0], not x"
+Found = TypeVar("Found")
+
+
+def fresh_field(equation: Equation, network: AbstractNetwork, seed: int = 0) -> Field:
+    """u before any training."""
+    return traced("network", lambda: filter_compiled_once(lambda key: fresh(equation, network, key))(jax.random.key(seed)))
+
+
+def fresh(equation: Equation, network: AbstractNetwork, key: Key[Array, ""]) -> Field:
+    """u before any training, traced."""
+    unknowns = {name: jnp.asarray(value, float) for name, value in equation.unknowns.items()}
+    return Field(network.build(equation.inputs, equation.outputs, key), unknowns, equation.inputs, equation.outputs)
+
+
+def sample_points(residual: AbstractResidual, n: int, seed: int = 0) -> Any:
+    """n points x, stacked."""
+    return points_of([residual.law], n, seed)[0]
+
+
+def points_of(laws: Sequence[AbstractDomain], n: int, seed: int) -> list[Any]:
+    """n points of each law."""
+    return _sampler()(list(laws), n, jax.random.key(seed))
+
+
+@functools.cache
+def _sampler() -> Callable[..., Any]:
+    """One program for all laws of one form: before a training its points are asked for ten times."""
+    return filter_compiled_once(lambda laws, n, key: [jax.vmap(law.sample)(jax.random.split(key, n)) for law in laws])
+
+
+def pick(stacked: PyTree, index: int) -> Any:
+    """One of the stacked points; by way of numpy, since on the device every index would be a program of its own."""
+    return jax.tree.map(lambda leaf: jnp.asarray(np.asarray(leaf)[index]), stacked)
+
+
+def measures_of(residual: AbstractResidual, *, without_rule: bool = False) -> list[AbstractDomain]:
+    """The measures of the integrals of an equation, or of a condition, at some x; or only of those that have no rule of their own."""
+    x = pick(sample_points(residual, 1), 0)
+    return [integral.measure(x) for integral in residual.integrals if not (without_rule and integral.rule is not None)]
+
+
+def probe_points(equation: Equation, n: int) -> Float[Array, "n d"] | None:
+    """About n points where the network is evaluated: those of the evaluation, or nodes of the first integral. None where there are
+    neither."""
+    if equation.evaluation is not None:
+        return equation.evaluation.points(n)
+    if not equation.integrals:
+        return None
+    integral = equation.integrals[0]
+
+    def one(key: Key[Array, ""]) -> Any:
+        key_point, key_node = jax.random.split(key)
+        x = equation.domain.sample(key_point)
+        return integral.network_input(x, MonteCarlo(1).nodes(integral.measure(x), key_node).points[0])
+
+    points = jax.vmap(one)(jax.random.split(jax.random.key(2024), n))
+    return points if isinstance(points, jax.Array) and points.shape[1:] == (equation.inputs,) else None
+
+
+def traced(name: str, compute: Callable[[], Found]) -> Found:
+    """Runs a trace of the user's code, and says in its terms what cannot be traced."""
+    try:
+        return compute()
+    except (jax.errors.TracerBoolConversionError, jax.errors.TracerIntegerConversionError) as error:
+        raise ValueError(
+            f"{name}: it branches in Python (if, while, and, or, max, min) on a traced value, unknown until run time. "
+            "Use jnp.where(condition, a, b), jnp.maximum or jnp.minimum."
+        ) from error
+    except jax.errors.TracerArrayConversionError as error:
+        raise ValueError(
+            f"{name}: it calls numpy on a traced value, unknown until run time. Use jax.numpy (jnp) instead of numpy: jnp.sin for np.sin."
+        ) from error
+    except jax.errors.ConcretizationTypeError as error:
+        raise ValueError(
+            f"{name}: it needs the number of a traced value, unknown until run time (float(...), math.exp, range). "
+            "Use jax.numpy: jnp.exp for math.exp."
+        ) from error
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
+    except TypeError as error:
+        hint = f" {POINTS}." if "shape" in str(error) else ""
+        raise ValueError(f"{name}: it cannot be computed for one point: {error}{hint}") from error
+
+
+def show(x: Place) -> str:
+    """A point, or the parts of a record, in a message."""
+    if isinstance(x, jax.Array):
+        return np.array2string(np.asarray(x), precision=4)
+    return ", ".join(f"{name} = {np.array2string(np.asarray(value), precision=4)}" for name, value in vars(x).items())

@@ -1,0 +1,107 @@
+"""One residual: f, integrals and y at one x. The equation is one, and so is each of its conditions."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from fredholm.domains import AbstractDomain, Record
+from fredholm.functions.field import Field
+from fredholm.rules import AbstractRule
+
+Place = Array | Record  # x: a point of the domain, or a record of named parts (a volume)
+
+
+class Integral(eqx.Module):
+    r"""$\int g[u](x, t)\,d\mu(t\,|\,x)$."""
+
+    over: Any  # the measure mu: a domain, or a function of x that returns one
+    g: Callable[..., Any]  # g(u, x, t): the integrand at one point t, of shape () or (e,)
+    rule: AbstractRule | None  # overrides the solver's rule for this integral
+    at: Callable[..., Any] | None  # at(x, t): the network's input that belongs to the node t, where that is not t itself
+
+    def __init__(self, over: Any, g: Callable[..., Any], rule: AbstractRule | None = None, *, at: Callable[..., Any] | None = None):
+        if not isinstance(over, AbstractDomain) and not callable(over):
+            raise ValueError(f"Integral over: got {over!r}; expected a domain, or a function of x that returns one.")
+        if not callable(g):
+            raise ValueError(f"Integral g: got {g!r}; expected a function g(u, x, t).")
+        if rule is not None and not isinstance(rule, AbstractRule):
+            raise ValueError(f"Integral rule: got {rule!r}; expected a rule, for instance MonteCarlo(8).")
+        if isinstance(over, AbstractDomain) and not float(over.mass) > 0:
+            raise ValueError(f"Integral over: {over!r} is empty, its measure is 0; expected limits with low < high.")
+        self.over, self.g, self.rule, self.at = over, g, rule, at
+
+    def measure(self, x: Any) -> AbstractDomain:
+        """The measure at this x."""
+        domain = self.over if isinstance(self.over, AbstractDomain) else self.over(x)
+        if not isinstance(domain, AbstractDomain):
+            raise ValueError(f"Integral over: at one x it returned {domain!r}; expected a domain, for instance Interval(0.0, x[0]).")
+        return domain
+
+    def integrand(self, u: Field, x: Any, t: Any) -> Float[Array, "e"]:
+        """g at one node, as a vector over the equations."""
+        return as_vector("g", self.g(u, x, t))
+
+    def network_input(self, x: Any, t: Any) -> Any:
+        """Where the network is evaluated for this node."""
+        return t if self.at is None else self.at(x, t)
+
+
+class AbstractResidual(eqx.Module):
+    r"""$r(x) = f[u](x) - \sum_k \int g_k[u](x, t)\,d\mu_k(t\,|\,x) - y(x)$, or in weak form, without f, $r(x) = \sum_k \int g_k - y(x)$.
+
+    An `Equation` is one, and so is each of its conditions, so that a method treats an integral in a condition as it does the others.
+    """
+
+    integrals: eqx.AbstractVar[tuple[Integral, ...]]
+
+    @property
+    @abstractmethod
+    def law(self) -> AbstractDomain:
+        """Where x is drawn."""
+
+    @property
+    @abstractmethod
+    def is_weak(self) -> bool:
+        """True where there is no f: nothing but integrals depends on u."""
+
+    @abstractmethod
+    def local_residual(self, u: Field, x: Any) -> Float[Array, "e"]:
+        """What the residual holds besides the integrals: f[u](x) − y(x)."""
+
+    @property
+    def sign(self) -> float:
+        """The sign of the integrals in f − Σ∫ − y: minus, and plus in the weak form."""
+        return 1.0 if self.is_weak else -1.0
+
+
+def network_point(x: Place) -> Any:
+    """Where the network is evaluated for x: x itself, or its part named `point`; None where a record has none."""
+    return vars(x).get("point") if isinstance(x, Record) else x
+
+
+def as_vector(name: str, value: Any) -> Float[Array, "e"]:
+    """A user's number, () or (e,), as (e,)."""
+    value = jnp.asarray(value)
+    if value.ndim > 1:
+        raise ValueError(f"{name}: it returned shape {value.shape}; expected () for one equation or (e,) for e of them.")
+    return jnp.atleast_1d(value).astype(jnp.result_type(float))
+
+
+def minus(first: str, a: Any, second: str, b: Any) -> Float[Array, "e"]:
+    """a − b of two of the user's numbers; b may be one number for all equations, and must not make more of them."""
+    a, b = as_vector(first, a), as_vector(second, b)
+    if b.shape not in ((1,), a.shape):
+        raise ValueError(
+            f"{second}: it returned {b.shape[0]} values where {first} has {a.shape[0]}; expected as many, or one for all. "
+            "x is a point of shape (d,), also for d = 1: a number is x[0], not x."
+        )
+    return a - b
+
+
+def call(value: Any, x: Any) -> Any:
+    """A user's function of x, or a number that holds at every x."""
+    return value(x) if callable(value) else value

@@ -1,0 +1,8 @@
+"""What u can be: perceptrons, forms round them, the user's own networks, and the field `u` that equations see."""
+
+from fredholm.functions.constrained import Constrained
+from fredholm.functions.field import Field
+from fredholm.functions.mlp import ACTIVATIONS, MLP
+from fredholm.functions.protocol import AbstractNetwork, OwnNetwork
+
+__all__ = ["ACTIVATIONS", "MLP", "AbstractNetwork", "Constrained", "Field", "OwnNetwork"]

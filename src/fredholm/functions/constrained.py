@@ -1,0 +1,51 @@
+"""Networks inside a form that meets conditions by construction."""
+
+from collections.abc import Callable
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key
+
+from fredholm.functions.field import Field
+from fredholm.functions.protocol import AbstractNetwork, as_network
+
+Form = Callable[..., Array]  # F(n, x)
+
+
+class Constrained(AbstractNetwork):
+    r"""$u(x) = F[n](x)$: a form that meets a condition by construction, whatever the network n is, so that no loss has to.
+
+    `Constrained(MLP(64, 3), lambda n, x: 1.0 + x[0] * n(x))` has u(0) = 1; `lambda n, x: x[0] * (1 - x[0]) * n(x)` vanishes at both ends
+    of the unit interval. A form written in Python is not in a run's folder: `load` and `resume` ask for `network=` again.
+    """
+
+    network: AbstractNetwork = eqx.field(converter=as_network)  # n: a recipe, or what solve(network=...) takes
+    form: Form  # F(n, x), of the shape of u(x); n(x) has that shape too
+
+    def __check_init__(self):
+        if not callable(self.form):
+            raise ValueError(f"Constrained form: got {self.form!r}; expected a function of n and x, lambda n, x: x[0] * n(x).")
+
+    def build(self, inputs: int, outputs: int, key: Key[Array, ""]) -> "Formed":
+        return Formed(Field(self.network.build(inputs, outputs, key), {}, inputs, outputs), self.form)
+
+
+class Formed(eqx.Module):
+    """A network inside a form."""
+
+    network: Field  # n
+    form: Form  # F(n, x)
+
+    def __call__(self, x: Float[Array, "d"]) -> Float[Array, "m"]:
+        value, outputs = jnp.asarray(self.form(self.network, x)), self.network.outputs
+        if value.shape != (outputs,) and not (outputs == 1 and value.shape == ()):
+            raise ValueError(
+                f"Constrained form: it returned shape {value.shape}; expected {'() or (1,)' if outputs == 1 else (outputs,)}, as u(x). "
+                "x is a point of shape (d,), also for d = 1: a number is x[0], not x."
+            )
+        return jnp.reshape(value, (outputs,))
+
+
+def form_of(network: AbstractNetwork) -> Form | None:
+    """The form that a network stands in, or None."""
+    return network.form if isinstance(network, Constrained) else None

@@ -1,0 +1,66 @@
+"""Perceptrons."""
+
+import math
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key
+
+from fredholm.common.checks import nearest, positive_integer
+from fredholm.functions.protocol import AbstractNetwork
+from fredholm.functions.rows_times import rows_times
+
+ACTIVATIONS: Mapping[str, Callable[[Array], Array]] = {
+    "silu": jax.nn.silu,
+    "tanh": jnp.tanh,
+    "relu": jax.nn.relu,
+    "gelu": jax.nn.gelu,
+    "sin": jnp.sin,
+}
+
+
+class MLP(AbstractNetwork):
+    r"""A perceptron with `depth` hidden layers of `width` units and a linear output; weights and biases start in
+    $U(\pm 1/\sqrt{\text{fan in}})$, inputs and outputs are not scaled."""
+
+    width: int = eqx.field(default=64, converter=lambda n: positive_integer("MLP width", n))  # units in each hidden layer
+    depth: int = eqx.field(default=3, converter=lambda n: positive_integer("MLP depth", n))  # hidden layers
+    activation: str = "silu"  # silu, tanh, relu, gelu or sin
+
+    def __check_init__(self):
+        if self.activation not in ACTIVATIONS:
+            raise nearest("activation", self.activation, ACTIVATIONS)
+
+    def build(self, inputs: int, outputs: int, key: Key[Array, ""]) -> "Perceptron":
+        sizes = list(pairwise((inputs, *[self.width] * self.depth, outputs)))
+        # One draw for all layers: a draw for each takes ten times as long to compile.
+        numbers = jax.random.uniform(key, (sum((rows + 1) * columns for rows, columns in sizes),), minval=-1.0, maxval=1.0)
+        layers, used = [], 0
+        for rows, columns in sizes:
+            layer = numbers[used : used + (rows + 1) * columns].reshape(rows + 1, columns) / math.sqrt(rows)
+            layers.append((layer[:-1], layer[-1]))
+            used += layer.size
+        return Perceptron(tuple(layers), self.activation)
+
+
+class Perceptron(eqx.Module):
+    r"""$x \mapsto \sigma(x W_1 + b_1) \cdots W_k + b_k$. The point is on the left of the weights: for many points, as rows of a matrix,
+    that is one product of matrices, where $W x$ would transpose them before and after each layer."""
+
+    layers: tuple[tuple[Float[Array, "_ _"], Float[Array, "_"]], ...]  # weights (in, out) and biases (out,)
+    activation: str = eqx.field(static=True)
+
+    def __call__(self, x: Float[Array, "d"]) -> Float[Array, "m"]:
+        weights, biases = self.layers[-1]
+        return rows_times([x, *self.hidden(x)][-1], weights) + biases
+
+    def hidden(self, x: Float[Array, "d"]) -> list[Float[Array, "w"]]:
+        """The outputs of every hidden layer."""
+        sigma, outputs = ACTIVATIONS[self.activation], []
+        for weights, biases in self.layers[:-1]:
+            x = sigma(rows_times(x, weights) + biases)
+            outputs.append(x)
+        return outputs

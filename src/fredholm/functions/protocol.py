@@ -1,0 +1,43 @@
+"""What can stand for u: recipes that build a function once the sizes of input and output are known."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+from jaxtyping import Array, Key
+
+from fredholm.functions.field import Function
+
+
+class AbstractNetwork(eqx.Module):
+    """A recipe: it builds a network once the sizes of input and output are known."""
+
+    @abstractmethod
+    def build(self, inputs: int, outputs: int, key: Key[Array, ""]) -> Function:
+        """A network that takes a point of shape (inputs,) to a value of shape (outputs,)."""
+
+
+class OwnNetwork(AbstractNetwork):
+    """The user's own network: a function `key -> network`, called for every seed, or one Equinox module that every seed starts from."""
+
+    source: Callable[..., Function]
+
+    def build(self, inputs: int, outputs: int, key: Key[Array, ""]) -> Function:
+        network = self.source if isinstance(self.source, eqx.Module) else self.source(key)
+        shape = eqx.filter_eval_shape(network, jax.ShapeDtypeStruct((inputs,), float))
+        if shape.shape != (outputs,) and not (outputs == 1 and shape.shape == ()):
+            raise ValueError(
+                f"network: given a point of shape ({inputs},) it returns shape {shape.shape}; expected ({outputs},)"
+                f"{' or ()' if outputs == 1 else ''}. Equation(inputs=..., outputs=...) sets what is expected."
+            )
+        return network
+
+
+def as_network(network: object) -> AbstractNetwork:
+    """What the user gave as a network, as a recipe."""
+    if isinstance(network, AbstractNetwork):
+        return network
+    if callable(network):
+        return OwnNetwork(network)
+    raise ValueError(f"network: got {network!r}; expected a recipe such as fr.MLP(64, 3), an Equinox module, or a function key -> module.")

@@ -1,0 +1,249 @@
+r"""What a method is: a pair of rows (a, b) at one x, whose gradient is $2\,\mathbb{E}[\partial a^\top b]$."""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, Key, PyTree
+
+from fredholm.common.findings import Finding
+from fredholm.domains import AbstractDomain
+from fredholm.equation.conditions import AbstractCondition
+from fredholm.equation.equation import Equation
+from fredholm.equation.estimate import independent_residuals
+from fredholm.equation.residual import AbstractResidual, Place
+from fredholm.functions.field import Function
+from fredholm.methods.batch import Share, mean_in_tiles, shares
+from fredholm.optimizers.protocol import AbstractOptimizer
+from fredholm.rules import AbstractRule
+
+if TYPE_CHECKING:
+    import xarray
+
+State = TypeVar("State")
+Info = dict[str, Float[Array, ""]]
+
+
+class Rows(eqx.Module):
+    r"""Two vectors at one x that a method makes of a residual. What is minimised is $w\,\mathbb{E}[a^\top b]$, and its gradient is
+    $2 w\,\mathbb{E}[\partial a^\top b]$: a is what moves, b is what it is multiplied with.
+
+    The standard method has a = b, the residual itself; double sampling two independent residuals; delayed targets f[u], and the residual
+    with the target inside of the integral. First-order training, Gauss–Newton steps and linear systems all come from these rows.
+    """
+
+    a: Float[Array, "r"]
+    b: Float[Array, "r"]
+    weight: Float[Array, ""] | float = 1.0  # w
+
+    def loss(self) -> Float[Array, ""]:
+        r"""$w\,a^\top b$, with the gradient $2 w\,\partial a^\top b$."""
+        product = jnp.sum(self.a * jax.lax.stop_gradient(self.b))
+        return jax.lax.stop_gradient(self.weight) * (2 * product - jax.lax.stop_gradient(product))
+
+
+def independent_rows(u: Function, residual: AbstractResidual, rules: Sequence[AbstractRule], x: Place, key: Key[Array, ""]) -> Rows:
+    """Two independent residuals, each multiplied with the other: unbiased, since their noises are independent."""
+    one, other = independent_residuals(residual, u, rules, x, key)
+    return Rows(jnp.concatenate([one, other]), jnp.concatenate([other, one]), 0.5)
+
+
+class Evaluations(NamedTuple):
+    """How often a step evaluates the integrands of the equation, and f."""
+
+    at_x: int  # evaluations of f for each x; 0 in the weak form
+    at_nodes: int  # of integrands for each x, at the nodes that are drawn for it
+    shared: int  # of integrands for all x together, at shared nodes of a domain that is the same at every x
+    measured: int  # of integrands by which the method measures something for itself, whatever the batch is
+
+    def of_integrands(self, batch: int) -> int:
+        """Evaluations of integrands in the loss of a step with so many x."""
+        return batch * self.at_nodes + self.shared
+
+    def of_step(self, batch: int) -> int:
+        """Evaluations of f and of integrands in the loss of a step with so many x."""
+        return batch * self.at_x + self.of_integrands(batch)
+
+
+class Trained(eqx.Module):
+    """One seed of a training, as a diagnosis sees it."""
+
+    equation: Equation
+    u: Function  # the network itself
+    answer: Function  # its averaged parameters, or the same again
+    target: Function  # the function inside the integrals
+    rules: tuple[AbstractRule, ...]
+    batch: int
+    steps: int  # that were done
+    optimizer: AbstractOptimizer | None  # None where it was the user's own and is not known
+
+
+class AbstractMethod(eqx.Module, Generic[State]):
+    """How the residual, whose integrals are only estimated, becomes a loss.
+
+    A method is one file: it says what its `rows` are at one x, and of itself how often it evaluates the integrands, which symptoms it
+    shows when it goes wrong, and how its target is weighted. `init` makes what the next step needs besides the network, and `update`
+    follows the optimiser's step. The means over all x, whole or in tiles, are the same for all methods. u is any callable whose arrays
+    are its parameters.
+    """
+
+    # ---- the mathematics ----
+
+    @abstractmethod
+    def rows(
+        self, u: Function, state: State, residual: AbstractResidual, rules: Sequence[AbstractRule], x: Place, key: Key[Array, ""]
+    ) -> Mapping[str, Rows]:
+        """The rows at one x by the name of their part of the loss, "residual" first; the loss is the sum of the parts.
+
+        Args:
+            u: the unknown function, through which the gradient goes.
+            state: what the method keeps between steps.
+            residual: the equation, or one of its conditions, which only "residual" is taken of.
+            rules: the rule of each of the residual's integrals.
+            x: a point of the residual's domain.
+            key: for the nodes at this x.
+        """
+
+    def init(self, u: Function) -> State:
+        """The state before the first step."""
+        return None  # type: ignore[return-value]
+
+    def update(self, u: Function, state: State, equation: Equation, batch: int, step: Int[Array, ""], key: Key[Array, ""]) -> State:
+        """The state after the optimiser's step number `step`, which made u; `key` is that of the next step."""
+        return state
+
+    def state_at(self, u: Function, target: Function, equation: Equation, batch: int, key: Key[Array, ""]) -> State:
+        """The state of a training that has come to this network and this target."""
+        return self.init(target)
+
+    def target(self, u: Function, state: State) -> Function:
+        """The function inside the integrals."""
+        return u
+
+    # ---- what it says of itself ----
+
+    def check(self, equation: Equation, rules: Sequence[AbstractRule]) -> None:
+        """Raises `ValueError` where the method makes no sense for the equation or the rules (`equation.rules(rule)`)."""
+
+    def nodes(self, equation: Equation, rules: Sequence[AbstractRule], measures: Sequence[AbstractDomain]) -> list[int]:
+        """How often each integrand of the equation is evaluated at one x, at the nodes of its rule on its measure."""
+        return [rule.size(measure) for rule, measure in zip(rules, measures, strict=True)]
+
+    def measured(self, equation: Equation) -> int:
+        """Evaluations of integrands in each step by which the method measures something for itself."""
+        return 0
+
+    def symptoms(self, history: "xarray.Dataset", steps: int, trained: Trained | None = None) -> list[Finding]:
+        """What a history shows of a run of so many steps that goes wrong in this method's own way; with more numbers where the networks
+        are at hand."""
+        return []
+
+    def why_failed(self, ends: str, trained: Trained) -> Finding:
+        """What to do about seeds that ended as `ends` says."""
+        return Finding("error", "failed", f"{ends}. Use a smaller learning rate.")
+
+    def target_weight(self, equation: Equation) -> float | None:
+        """The weight of the delayed target in the residual; None where there is no target. The variance of the estimated target, times
+        the square of it, is what the history records."""
+        return None
+
+    def recorded(self, state: State) -> Info:
+        """What the history should hold of the state."""
+        return {}
+
+    @property
+    def is_biased(self) -> bool:
+        """True where random nodes shift the solution, by the variance that they leave."""
+        return False
+
+    @property
+    def fewest_nodes(self) -> int:
+        """The smallest number of independent nodes that the method can work with."""
+        return 1
+
+    @property
+    def remark(self) -> str:
+        """What `Auto` adds to its reasons where it has chosen the method."""
+        return ""
+
+    # ---- the same for all methods ----
+
+    def evaluations(self, equation: Equation, rules: Sequence[AbstractRule]) -> Evaluations:
+        """How often a step evaluates the equation's integrands, and f; `rules` are those of all integrals (`equation.rules(rule)`)."""
+        own = rules[: len(equation.integrals)]
+        x = equation.domain.sample(jax.random.key(0))
+        measures = [integral.measure(x) for integral in equation.integrals]
+        at_nodes = shared = 0
+        for integral, rule, nodes in zip(equation.integrals, own, self.nodes(equation, own, measures), strict=True):
+            if rule.is_shared and isinstance(integral.over, AbstractDomain):
+                shared += nodes
+            else:
+                at_nodes += nodes
+        return Evaluations(0 if equation.is_weak else 1, at_nodes, shared, self.measured(equation))
+
+    def loss(
+        self, u: Function, state: State, equation: Equation, rules: Sequence[AbstractRule], batch: int, key: Key[Array, ""]
+    ) -> tuple[Float[Array, ""], Info]:
+        """The loss of one step and its parts: the mean over a fresh batch of x, plus the conditions."""
+        return _summed([self._mean(u, state, share) for share in shares(equation, rules, batch, key)])
+
+    def loss_and_gradient(
+        self,
+        u: Function,
+        state: State,
+        equation: Equation,
+        rules: Sequence[AbstractRule],
+        batch: int,
+        key: Key[Array, ""],
+        tile: int | None = None,
+    ) -> tuple[tuple[Float[Array, ""], Info], PyTree]:
+        """`loss` with its gradient by u, in the structure of u.
+
+        With a `tile`, so many x at a time go forward and backward through the network: the same x and nodes, and the same sums in
+        another order, but never more in memory than that many need. Conditions, whose points are not the equation's, stay whole.
+        """
+        if tile is None or tile >= batch:
+            return eqx.filter_value_and_grad(self.loss, has_aux=True)(u, state, equation, rules, batch, key)
+
+        def of(share: Share) -> tuple[Info, PyTree]:
+            def loss(u: Function) -> tuple[Float[Array, ""], Info]:
+                return _summed([self._mean(u, state, share)])
+
+            (_, info), gradient = eqx.filter_value_and_grad(loss, has_aux=True)(u)
+            return info, gradient
+
+        own, *others = shares(equation, rules, batch, key)
+        found = [mean_in_tiles(of, own, tile), *map(of, others)]
+        return _summed([info for info, _ in found]), jax.tree.map(lambda *parts: sum(parts), *(gradient for _, gradient in found))
+
+    def _mean(self, u: Function, state: State, share: Share) -> Info:
+        def at_one_point(x: Place, key: Key[Array, ""]) -> Info:
+            rows = self.rows(u, state, share.residual, share.rules, x, key)
+            if isinstance(share.residual, AbstractCondition):
+                return {"conditions": share.residual.weight * rows["residual"].loss()}
+            return {name: part.loss() for name, part in rows.items()}
+
+        return {name: jnp.mean(values) for name, values in jax.vmap(at_one_point)(share.points, share.keys).items()}
+
+
+def _summed(found: Sequence[Info]) -> tuple[Float[Array, ""], Info]:
+    """The loss, and its parts by their names."""
+    info: Info = {}
+    for part in found:
+        info |= {name: info.get(name, jnp.zeros(())) + value for name, value in part.items()}
+    return sum(info.values(), jnp.zeros(())), info
+
+
+def ema_weight(step: Int[Array, ""], decay: float) -> Float[Array, ""]:
+    r"""$\max\big(1 - a, \frac{50}{k + 49}\big)$ after step k, the weight of the newest value in an exponential average over the last
+    $1/(1 - a)$ steps, or over about the last fiftieth of fewer, so that the first values, which know nothing yet, are soon forgotten; and
+    nothing depends on how many steps are still to come. `step` is k − 1 and `decay` is a."""
+    return jnp.maximum(1 - decay, 50 / (step + 50))
+
+
+def lerp(old: PyTree, new: PyTree, weight: Float[Array, ""] | float) -> PyTree:
+    """Every number, a share of the way from the old value to the new; with the weight 1 it is the new one, to the last bit."""
+    return jax.tree.map(lambda a, b: (1 - weight) * a + weight * b if eqx.is_inexact_array(b) else b, old, new)

@@ -1,0 +1,10 @@
+"""Optimisers and schedules: recipes, built when the number of steps is known."""
+
+from fredholm.optimizers.adam import Adam
+from fredholm.optimizers.muon import Muon
+from fredholm.optimizers.protocol import AbstractOptimizer, Transformation
+from fredholm.optimizers.schedules import AbstractSchedule, ConstantRate, Cosine
+
+OPTIMIZERS = (Adam, Muon)  # those that have a name on the command line
+
+__all__ = ["OPTIMIZERS", "AbstractOptimizer", "AbstractSchedule", "Adam", "ConstantRate", "Cosine", "Muon", "Transformation"]

@@ -1,0 +1,39 @@
+"""Adam."""
+
+import dataclasses
+
+import optax
+
+from fredholm.common.checks import real
+from fredholm.optimizers.protocol import AbstractOptimizer
+from fredholm.optimizers.schedules import AbstractSchedule, ConstantRate, Cosine
+
+
+class Adam(AbstractOptimizer):
+    r"""Adam (Kingma and Ba, 2015)."""
+
+    learning_rate: float = 1e-3  # η
+    schedule: AbstractSchedule = ConstantRate()  # ConstantRate() or Cosine()
+    b1: float = 0.9  # β₁
+    b2: float = 0.999  # β₂
+    eps: float = 1e-8  # ε
+
+    def __check_init__(self):
+        real("Adam learning_rate", self.learning_rate, low=0.0)
+        real("Adam b1", self.b1, low=0.0, below=1.0)
+        real("Adam b2", self.b2, low=0.0, below=1.0)
+        real("Adam eps", self.eps, low=0.0)
+
+    def build(self, steps: int) -> optax.GradientTransformation:
+        return optax.adam(self.schedule.build(self.learning_rate, steps), self.b1, self.b2, self.eps)
+
+    def slower(self) -> "Adam":
+        return dataclasses.replace(self, learning_rate=self.learning_rate / 3, schedule=Cosine())
+
+
+GENERAL = Adam(3e-3, Cosine())  # where nothing is known of what would suit
+
+
+def slower(optimizer: AbstractOptimizer | None) -> AbstractOptimizer:
+    """The optimiser with a third of its rate; a usual one where its rate is not known."""
+    return (None if optimizer is None else optimizer.slower()) or GENERAL

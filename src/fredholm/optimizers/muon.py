@@ -1,0 +1,32 @@
+"""Muon."""
+
+import dataclasses
+
+import optax
+
+from fredholm.common.checks import real
+from fredholm.optimizers.protocol import AbstractOptimizer
+from fredholm.optimizers.schedules import AbstractSchedule, Cosine
+
+
+class Muon(AbstractOptimizer):
+    """Muon (Jordan et al., 2024): a weight matrix moves by η U Vᵀ, where U Σ Vᵀ is its averaged gradient; what is not
+    a matrix moves by Adam with Nesterov's momentum. Directions in which the gradient is weak are learnt as fast as the strong ones.
+    """
+
+    learning_rate: float = 1e-2  # η, of the matrices
+    schedule: AbstractSchedule = Cosine()  # a constant rate never comes to rest: every step has the same size
+    beta: float = 0.95  # of the averaged gradient
+    vectors: float = 0.3  # the rate of Adam as a share of η
+
+    def __check_init__(self):
+        real("Muon learning_rate", self.learning_rate, low=0.0)
+        real("Muon beta", self.beta, low=0.0, below=1.0)
+        real("Muon vectors", self.vectors, low=0.0)
+
+    def build(self, steps: int) -> optax.GradientTransformation:
+        rate, others = (self.schedule.build(share * self.learning_rate, steps) for share in (1.0, self.vectors))
+        return optax.contrib.muon(rate, beta=self.beta, adam_learning_rate=others)
+
+    def slower(self) -> "Muon":
+        return dataclasses.replace(self, learning_rate=self.learning_rate / 3, schedule=Cosine())

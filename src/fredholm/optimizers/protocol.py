@@ -1,0 +1,48 @@
+"""What an optimiser is: a recipe, since the number of steps is known only when `solve` starts."""
+
+from abc import abstractmethod
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+
+
+class AbstractOptimizer(eqx.Module):
+    """A recipe that builds an optax transformation for a run of so many steps."""
+
+    @abstractmethod
+    def build(self, steps: int) -> optax.GradientTransformation:
+        """The transformation."""
+
+    def slower(self) -> "AbstractOptimizer | None":
+        """The same with a third of its learning rate, which falls to 0 over the run; None where the rate is not known."""
+        return None
+
+
+class Transformation(AbstractOptimizer):
+    """Any optax transformation, as it is."""
+
+    transformation: optax.GradientTransformation
+
+    def __check_init__(self):
+        weights = {"weights": jnp.zeros((2, 2))}
+        try:
+            jax.eval_shape(lambda w: self.transformation.update(w, self.transformation.init(w), w), weights)
+        except TypeError as error:
+            raise ValueError(
+                f"optimizer: it cannot make a step of a gradient alone ({error}). A line search, as that of optax.lbfgs, compares losses, "
+                "and here every step has points and nodes of its own; give fr.Muon(), fr.Adam(1e-3) or another transformation of gradients."
+            ) from error
+
+    def build(self, steps: int) -> optax.GradientTransformation:
+        return self.transformation
+
+
+def as_optimizer(optimizer: object) -> AbstractOptimizer:
+    """What the user gave as an optimiser, as a recipe."""
+    if isinstance(optimizer, AbstractOptimizer):
+        return optimizer
+    if isinstance(optimizer, optax.GradientTransformation):
+        return Transformation(optimizer)
+    raise ValueError(f"optimizer: got {optimizer!r}; expected fr.Adam(1e-3) or an optax transformation.")

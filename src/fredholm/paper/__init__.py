@@ -1,0 +1,1 @@
+"""The paper: its figures beside the published numbers, and its theory as code."""

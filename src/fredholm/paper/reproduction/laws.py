@@ -1,0 +1,98 @@
+"""Figures 14 and 15: the laws of the integration volumes and of the charges."""
+
+from collections.abc import Callable
+from typing import Any
+
+from fredholm.domains import AbstractDomain, Ball, Box, Interval, Normal, PowerLaw
+from fredholm.paper.reproduction.claims import Claim, better, more_robust, sensitive
+from fredholm.paper.reproduction.families import (
+    MAXWELL,
+    NAMES,
+    POISSON,
+    Family,
+    Scale,
+    delayed,
+    mark,
+    standard,
+)
+from fredholm.paper.reproduction.panels import Bars, Figure, Panel, Row
+from fredholm.paper.reproduction.published import bars
+from fredholm.problems import Maxwell, Poisson
+from fredholm.study import Run
+
+Make = Callable[..., Run]
+
+
+def _volumes(scale: Scale, family: Family, noun: str) -> Row:
+    """A row of Figure 14: the laws of radius and centre, for both methods."""
+    planar, kind, name = family is POISSON, family.kind, NAMES[family.kind]
+    dim, power = (2, 2.0) if planar else (3, 3.0)
+    origin, sides = (0.0,) * dim, (1.0,) * dim
+    cube: AbstractDomain = Box(tuple(-side for side in sides), sides)
+    ball, normal = Ball(origin, 1.0), Normal(origin, 1.0)
+    labels = ("r^2~U[0,1]", "r^2~U[0,2]", "r^2~U[0,3]")
+    if not planar:
+        labels = ("label r^2~U[0,1] (code: r^3~U[0,1])", "label r^2~U[0,2] (code: r^3~U[0,5.196])", "label r^2~U[0,3] (code: r^3~U[0,8])")
+    ends = (1.0, 2**0.5, 3**0.5) if planar else (1.0, 3**0.5, 2.0)
+    radii: dict[str, AbstractDomain] = {"r~U[0.1,1.5]": Interval(0.1, 1.5), "r~U[0,1]": PowerLaw(0.0, 1.0)}
+    radii |= {label: PowerLaw(0.0, end, power) for label, end in zip(labels, ends, strict=True)}
+    centers: dict[str, AbstractDomain] = {"centre U[-1,1]^2": cube, "centre N(0,I)": normal, "centre unit ball": ball}
+    usual_radius, usual_center = ("r~U[0.1,1.5]", "centre U[-1,1]^2") if planar else (labels[0], "centre unit ball")
+    evaluation = None if planar else Maxwell().evaluation  # the same points for every law
+
+    def run(make: Make, radius: str, center: str) -> Run:
+        changes = mark("radius", radius, usual_radius) + mark(
+            "centre", center.removeprefix("centre "), usual_center.removeprefix("centre ")
+        )
+        if not changes:
+            return make(changes)
+        noun: Any = Poisson if planar else Maxwell
+        problem = noun(radii=radii[radius], centers=centers[center], **({} if planar else {"evaluation": evaluation}))
+        return make(changes, problem)
+
+    def plain(mark: str, problem: Any = None) -> Run:
+        return standard(scale, family, 1, mark, **({} if problem is None else {"problem": problem}))
+
+    def target(mark: str, problem: Any = None) -> Run:
+        return delayed(scale, family, mark, **({} if problem is None else {"problem": problem}))
+
+    panels: list[Panel] = []
+    sweeps: list[list[Run]] = []
+    for make, label in ((plain, "standard"), (target, "delayed target")):
+        by_radius = {radius: run(make, radius, usual_center) for radius in radii}
+        by_center = {center: run(make, usual_radius, center) for center in centers}
+        found = {part: bars(14, kind, f"{noun} {part} ({label} N=1)") for part in ("radius", "centre")}
+        panels += [Bars(f"{name}, {label}: radius", by_radius, found["radius"]), Bars(f"{label}: centre", by_center, found["centre"])]
+        sweeps.append(list({one.key: one for one in (*by_radius.values(), *by_center.values())}.values()))
+    claims = [
+        Claim(f"{name}: the delayed target is more robust to the law of the volumes than standard.", more_robust(sweeps[1], sweeps[0])),
+        Claim(f"{name}: standard is sensitive to it, by more than a factor 2.", sensitive(sweeps[0])),
+    ]
+    return panels, claims
+
+
+def figure_14(scale: Scale) -> Figure:
+    """The laws of the volumes."""
+    rows = [_volumes(scale, POISSON, "ball"), _volumes(scale, MAXWELL, "disc")]
+    return Figure.of_rows(14, "The laws of the integration volumes", rows)
+
+
+def figure_15(scale: Scale) -> Figure:
+    """The laws of the charges."""
+    laws: dict[str, AbstractDomain | None] = {"fixed": None, "U[-1,1]^2": Box((-1.0, -1.0), (1.0, 1.0))}
+    laws |= {"unit ball": Ball((0.0, 0.0), 1.0), "N(0,I)": Normal((0.0, 0.0), 1.0)}
+
+    def run(make: Make, name: str, law: AbstractDomain | None) -> Run:
+        return make("") if law is None else make(f", charges={name}", problem=Poisson(charges=law))
+
+    plain = {name: run(lambda mark, **o: standard(scale, POISSON, 1, mark, **o), name, law) for name, law in laws.items()}
+    target = {name: run(lambda mark, **o: delayed(scale, POISSON, mark, **o), name, law) for name, law in laws.items()}
+    panels = [
+        Bars("standard, N=1", plain, bars(15, "poisson-2d", "charge placement (standard N=1)")),
+        Bars("delayed target, N=1", target, bars(15, "poisson-2d", "charge placement (delayed target N=1)")),
+    ]
+    claims = [Claim(f"Charges {name}: the delayed target beats standard.", better(target[name], plain[name])) for name in laws]
+    robust = more_robust([*target.values()], [*plain.values()])
+    claims.append(Claim("The delayed target is more robust to the law of the charges than standard.", robust))
+    claims.append(Claim("Standard is sensitive to it, by more than a factor 2.", sensitive([*plain.values()])))
+    return Figure(15, "The laws of the charges", [panels], claims)

@@ -1,0 +1,50 @@
+"""What things are called in pictures and tables."""
+
+from collections.abc import Mapping
+
+from fredholm.equation.equation import Equation
+
+METRICS: Mapping[str, str] = {
+    "mse": "MSE",
+    "relative_l2": "relative $L^2$ error",
+    "mse_mean_free": "MSE, mean removed",
+    "mse_linear_free": "MSE, linear part removed",
+    "mse_normalized": "MSE, standardised",
+}
+# What the metric cannot see and pictures therefore leave out.
+REMOVED: Mapping[str, str] = {
+    "mse_mean_free": "mean removed",
+    "mse_linear_free": "mean and linear part removed",
+    "mse_normalized": "standardised",
+}
+
+
+def axis_names(problem: Equation | None, inputs: int) -> list[str]:
+    """The letters of the inputs: those of the problem's view, else x, or x₀, x₁, …"""
+    return _letters(() if problem is None else problem.view.inputs, "x", inputs)
+
+
+def output_names(problem: Equation | None, outputs: int) -> list[str]:
+    """The letters of the outputs: those of the problem's view, else u, or u₀, u₁, …"""
+    return _letters(() if problem is None else problem.view.outputs, "u", outputs)
+
+
+def _letters(given: tuple[str, ...], letter: str, count: int) -> list[str]:
+    letters = given or ((letter,) if count == 1 else tuple(f"{letter}_{{{index}}}" for index in range(count)))
+    return [f"${one}$" for one in letters]
+
+
+def metric_name(name: str) -> str:
+    """A metric in words."""
+    return METRICS.get(name, name)
+
+
+def number(value: float) -> str:
+    """Three digits, as 0.0120 or 1.23e-05."""
+    return "–" if value != value else f"{value:#.3g}".rstrip(".")
+
+
+def with_interval(values: tuple[float, float, float]) -> str:
+    """A mean with its interval, if there is one."""
+    mean, low, high = values
+    return number(mean) if low != low else f"{number(mean)} [{number(low)}, {number(high)}]"

@@ -1,0 +1,19 @@
+"""The errors that `solve` raises with what was reached."""
+
+from fredholm.results.solution import Solution
+
+
+class SolveError(RuntimeError):
+    """At least one seed failed; `.solution` holds all of them, each at its last good state."""
+
+    def __init__(self, message: str, solution: Solution):
+        super().__init__(message)
+        self.solution = solution
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during training; `.solution` holds what was reached."""
+
+    def __init__(self, message: str, solution: Solution):
+        super().__init__(message)
+        self.solution = solution

@@ -1,0 +1,364 @@
+"""The choice of `Auto`: a pilot trains, measures, and chooses from that, with the reasons."""
+
+import dataclasses
+import time
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Key
+
+from fredholm.common.compiling import compiled_once
+from fredholm.domains import AbstractDomain, Atoms, Base
+from fredholm.equation.equation import Equation, residuals
+from fredholm.equation.estimate import draw, estimate
+from fredholm.equation.probe import measures_of
+from fredholm.equation.reference import can_turn, reference_rule
+from fredholm.equation.residual import Place
+from fredholm.functions.field import Field
+from fredholm.methods import AbstractMethod, Auto, DelayedTarget, DoubleSampling, Standard
+from fredholm.methods.protocol import Evaluations
+from fredholm.optimizers import AbstractOptimizer, Muon, Transformation
+from fredholm.rules import AbstractRule, Even, Gauss, MonteCarlo, QuasiMonteCarlo, Rotation, Scramble, Shift, Sobol
+from fredholm.training.callbacks import AbstractCallback
+from fredholm.training.progress import Watched
+from fredholm.training.settings import GENERAL, RunSettings
+from fredholm.training.status import Status
+from fredholm.training.training import Training
+
+BATCH = 32  # of the pilot's training
+PLACES = 64  # points x at which rules are compared
+GRADIENTS = 512  # points x whose gradients are compared: a kernel that is 0 nearly everywhere is noisy at few of them
+DRAWS = 4  # of a random rule at each x
+FEWEST = 8  # points x that a step should have at least
+LARGEST = 1024  # and at most
+MUON = Muon()
+GENTLE = Muon(3e-3)  # for long runs of an equation that leaves functions free: Maxwell ends at 5e-4 in 10 000 steps, by MUON at 3e-3
+ALL_PAIRS = DoubleSampling("all")  # unbiased as halves are, with less noise from the same nodes
+PLAIN = 1e-3  # random nodes with an error above this share of what is wanted get one size more: the solution is rougher than the pilot
+CLOSE = 1.5  # noise of the gradient that is worth more points x: their own noise falls with the residual, but is not gone
+LONG = 5000  # steps from which random nodes get one size more too: the longer a training, the rougher and more exact its network becomes
+FOREVER = 10**9  # the pilot's training has no last step of its own
+
+
+class Choice(eqx.Module):
+    """What the pilot chose, why, and what it cost."""
+
+    settings: RunSettings
+    reasons: tuple[str, ...]
+    evaluations: int  # of u in the pilot
+    seconds: float
+
+    def recorded(self) -> dict[str, Any]:
+        """For the run's record."""
+        return {"reasons": list(self.reasons), "evaluations": self.evaluations, "seconds": self.seconds}
+
+
+class _Until(AbstractCallback):
+    """Ends a training at a step before its last one, which would be recorded."""
+
+    def __init__(self, step: int):
+        self._step = step
+
+    def next_stop(self, training: Watched) -> int:
+        return self._step
+
+    def after_chunk(self, training: Watched) -> Status | None:
+        return Status.STOPPED if training.step >= self._step else None
+
+
+class Pilot:
+    """A short training of one seed, and what is measured on the network that it leaves."""
+
+    def __init__(self, auto: Auto, settings: RunSettings):
+        self.auto, self.problem, self.evaluations = auto, settings.problem.for_seed(settings.seeds[0]), 0
+        self.measures = measures_of(self.problem)
+        # Conditions get the same rule, so it must suit their integrals too.
+        self.all_measures = [
+            *self.measures,
+            *(measure for one in self.problem.conditions for measure in measures_of(one, without_rule=True)),
+        ]
+        method = _possible(self.problem, [DelayedTarget(), ALL_PAIRS, Standard()])
+        rule = MonteCarlo(method.fewest_nodes)
+        # As the run itself is trained, so that the network is as rough as so many steps can make it: on a smooth one every rule is good.
+        own = {"method": method, "rule": rule, "optimizer": Transformation(MUON.build(auto.pilot)), "steps": FOREVER, "batch": BATCH}
+        own |= {"average": 0.0, "seeds": settings.seeds[:1], "record_every": FOREVER, "stop": None}
+        training = Training(dataclasses.replace(settings, **own), is_short=True)
+        training.run([_Until(auto.pilot)])
+        self.u: Field = jax.tree.map(lambda leaf: leaf[0] if eqx.is_array(leaf) else leaf, training.states.u)
+        cost = method.evaluations(self.problem, self.problem.rules(rule))
+        self.evaluations += auto.pilot * (cost.of_step(BATCH) + cost.measured)
+        self.reference, squares = self._reference()
+        self.scale = float(np.mean(squares)) + 1e-30
+
+    def cost(self, method: AbstractMethod, rule: AbstractRule) -> Evaluations:
+        """Evaluations of u in a step with this method and rule."""
+        return method.evaluations(self.problem, self.problem.rules(rule))
+
+    def _reference(self) -> tuple[np.ndarray, np.ndarray]:
+        """The integrals as exact as they get, and the equation's squared terms, at the places."""
+        rules = [integral.rule or reference_rule(measure) for integral, measure in zip(self.problem.integrals, self.measures, strict=True)]
+
+        @compiled_once
+        def compute(keys: Key[Array, "n"]) -> Any:
+            def one(key: Key[Array, ""]) -> Any:
+                x = self.problem.domain.sample(key)
+                inside = estimate(self.problem, self.u, x, draw(self.problem, rules, x, key))
+                return inside * jnp.ones_like(self.problem.local_residual(self.u, x)), self.problem.squared_terms(self.u, x, inside)
+
+            return jax.lax.map(one, keys)
+
+        inside, squares = compute(_places())
+        self.evaluations += PLACES * sum(rule.size(measure) for rule, measure in zip(rules, self.measures, strict=True))
+        return np.asarray(inside, float), np.asarray(squares, float)
+
+    @property
+    def leaves_functions_free(self) -> bool:
+        """True where a weak form has fewer equations than u has components, and no condition: of Maxwell's vector potential the gauge."""
+        return self.problem.is_weak and not self.problem.conditions and self.reference.shape[-1] < self.problem.outputs
+
+    def error(self, rule: AbstractRule) -> float:
+        """The mean square error of a rule's estimate as a share of the squared terms: its variance, and its bias where it has one."""
+        rules = [integral.rule or rule for integral in self.problem.integrals]
+        draws = DRAWS if rule.is_random else 1
+
+        @compiled_once
+        def compute(keys: Key[Array, "n"]) -> Float[Array, "n r e"]:
+            def one(key: Key[Array, ""]) -> Float[Array, "r e"]:
+                x = self.problem.domain.sample(key)
+                again = [jax.random.fold_in(key, number) for number in range(draws)]
+                return jnp.stack([estimate(self.problem, self.u, x, draw(self.problem, rules, x, k)) for k in again])
+
+            return jax.vmap(one)(keys)
+
+        found = np.asarray(compute(_places()), float)
+        self.evaluations += PLACES * draws * self.cost(Standard(), rule).of_integrands(1)
+        return float(np.mean(np.sum((found - self.reference[:, None]) ** 2, axis=-1))) / self.scale
+
+    def noise(self, method: AbstractMethod, rule: AbstractRule) -> float:
+        """The variance of the gradient at a given x that the nodes make, times what that x costs: what is left of it at an equal budget.
+
+        The rest of the gradient's variance, from x to x, falls with the residual as the network learns. This part stays.
+        """
+        (_, rules), *_ = residuals(self.problem, self.problem.rules(rule))
+        state = method.init(self.u)
+
+        def loss(u: Field, x: Place, key: Key[Array, ""]) -> Float[Array, ""]:
+            return sum((part.loss() for part in method.rows(u, state, self.problem, rules, x, key).values()), jnp.zeros(()))
+
+        @compiled_once
+        def compute(keys: Key[Array, "n"]) -> Float[Array, ""]:
+            def one(key: Key[Array, ""]) -> Float[Array, ""]:
+                x = self.problem.domain.sample(key)
+                slopes = jax.vmap(lambda again: eqx.filter_grad(loss)(self.u, x, again))(jax.random.split(key))
+                return sum((jnp.sum(jnp.var(leaf, axis=0, ddof=1)) for leaf in jax.tree.leaves(slopes)), jnp.zeros(()))
+
+            return jnp.mean(jax.lax.map(one, keys, batch_size=32))
+
+        cost = self.cost(method, rule).of_step(1)
+        self.evaluations += 2 * GRADIENTS * cost
+        return float(compute(jax.random.split(jax.random.key(2), GRADIENTS))) * cost
+
+
+def choose(auto: Auto, settings: RunSettings, wanted: Collection[str]) -> Choice:
+    """Runs the pilot, and replaces the method and the settings that are `wanted` of it, of rule, optimizer, batch and average."""
+    begin = time.perf_counter()
+    reasons: list[str] = []
+    problem, steps = settings.problem, settings.steps
+    rule = None if "rule" in wanted else settings.rule
+    evaluations, wanders = 0, False
+    with jax.enable_x64(settings.precision == "float64"):
+        if not problem.integrals:
+            method, rule = _without_integrals(auto, problem, rule, reasons)
+            batch = GENERAL.batch
+        else:
+            pilot = Pilot(auto, settings)
+            method, rule = _method_and_rule(auto, pilot, rule, steps, reasons)
+            batch = _batch(auto, pilot, method, rule, reasons) if "batch" in wanted else settings.batch
+            evaluations, wanders = pilot.evaluations, pilot.leaves_functions_free and steps >= LONG
+    chosen: dict[str, Any] = {"rule": rule, "batch": batch}
+    if "optimizer" in wanted:
+        chosen["optimizer"] = _optimizer(wanders, steps, reasons)
+    if "average" in wanted:
+        chosen["average"] = GENERAL.average
+        why = "the answer is a mean over the last fiftieth of the run, which takes the last steps' noise away"
+        reasons.append(f"average {GENERAL.average}: {why}")
+    seconds = time.perf_counter() - begin
+    if evaluations:
+        reasons.append(f"the pilot cost {evaluations:,} evaluations of u and {seconds:.1f} s, besides the steps of the run")
+    taken = {name: value for name, value in chosen.items() if name in wanted}
+    return Choice(dataclasses.replace(settings, method=method, **taken), tuple(reasons), evaluations, seconds)
+
+
+def _without_integrals(
+    auto: Auto, problem: Equation, given: AbstractRule | None, reasons: list[str]
+) -> tuple[AbstractMethod, AbstractRule]:
+    """The method where only conditions have integrals, or nothing has."""
+    measures = [measure for condition in problem.conditions for measure in measures_of(condition)]
+    rule = given or (unbiased_candidates(measures)[-1] if measures else MonteCarlo(1))
+    random = bool(measures) and rule.is_random
+    method = auto.using or (ALL_PAIRS if random else Standard())
+    if random:
+        why = f"only conditions have integrals, and two independent estimates of each are unbiased; by {rule!r}"
+    else:
+        why = "only conditions have integrals, and their nodes are without noise" if measures else "there is no integral to estimate"
+    reasons.append(f"{method!r}: {why}")
+    reasons.append(f"batch {GENERAL.batch}: the usual one, since no integral sets what an x costs")
+    return method, rule
+
+
+def accepts(method: AbstractMethod, problem: Equation, rule: AbstractRule) -> bool:
+    """True where the method can train on the equation with this rule."""
+    try:
+        method.check(problem, problem.rules(rule))
+    except ValueError:
+        return False
+    return all(rule.fits(measure) for one in (problem, *problem.conditions) for measure in measures_of(one, without_rule=True))
+
+
+def candidates(measures: Sequence[AbstractDomain]) -> list[AbstractRule]:
+    """Rules that suit the measures, fewest nodes first: those without noise on few axes, randomised nets on more."""
+    axes = max((len(measure.bases) for measure in measures), default=0)
+    atoms = [isinstance(base, Atoms) for measure in measures for base in measure.bases]
+    if any(measure.samples is not None for measure in measures) or (any(atoms) and not all(atoms)):
+        rules: list[AbstractRule] = []  # given samples are random themselves
+    elif axes == 0 or all(atoms):
+        rules = [Even(1)]  # every atom
+    elif axes == 1 and all(map(can_turn, measures)):
+        rules = [Even(n, Rotation()) for n in (16, 32, 64)]
+    elif axes <= 2:
+        rules = [Gauss(n) for n in ((8, 16, 32) if axes == 1 else (4, 8, 12))]
+    else:
+        rules = [_net(n) for n in (16, 64)]
+    return [rule for rule in rules if all(map(rule.fits, measures))]
+
+
+def unbiased_candidates(measures: Sequence[AbstractDomain]) -> list[AbstractRule]:
+    """Rules whose draws are independent and unbiased, from one node on."""
+    given = [measure.samples for measure in measures if measure.samples is not None]
+    if given:
+        return [MonteCarlo(min(given))] if min(given) < 2 else [MonteCarlo(min(given) // 2 * 2), MonteCarlo(1)]
+    better: list[AbstractRule] = []
+    if all(base == Base.UNIT for measure in measures for base in measure.bases):
+        if all(len(measure.bases) == 1 for measure in measures):
+            better = [Even(8, Rotation() if all(map(can_turn, measures)) else Shift())]
+        else:
+            better = [_net(n) for n in (8, 32, 64)]
+    return [rule for rule in [MonteCarlo(1), MonteCarlo(2), MonteCarlo(8), *better] if all(map(rule.fits, measures))]
+
+
+def _net(n: int) -> AbstractRule:
+    """Quasi-random nodes whose draws are independent and unbiased."""
+    return QuasiMonteCarlo(n, Sobol(), Scramble())
+
+
+def _method_and_rule(
+    auto: Auto, pilot: Pilot, given: AbstractRule | None, steps: int, reasons: list[str]
+) -> tuple[AbstractMethod, AbstractRule]:
+    """The standard loss where its bias is small enough, else an unbiased method with the nodes that make its gradient least noisy."""
+    if auto.using is None or auto.using.is_biased:
+        rule = _quiet_rule(auto, pilot, given, steps, reasons)
+        if rule is not None:
+            return auto.using or Standard(), rule
+    method = auto.using or _unbiased(pilot, given, reasons)
+    if given is not None:
+        return method, given
+    fitting = [rule for rule in unbiased_candidates(pilot.all_measures) if accepts(method, pilot.problem, rule)]
+    tried = [rule for rule in fitting if pilot.cost(method, rule).of_step(FEWEST) <= auto.points] or fitting[:1] or [MonteCarlo(1)]
+    noises = {rule: pilot.noise(method, rule) for rule in tried}
+    least = min((noise for noise in noises.values() if np.isfinite(noise)), default=0.0)
+    # The first where nothing was measured: a pilot that ran away has no finite gradient.
+    best = next((rule for rule in tried if noises[rule] <= CLOSE * least), tried[0])
+    told = ", ".join(f"{rule!r} {noises[rule] / least:.2g}" for rule in tried if least > 0)
+    why = f"the fewest nodes whose noise in the gradient is within {CLOSE:g} of the least at an equal cost"
+    reasons.append(f"{best!r}: {why}" + (f" (in units of it: {told})" if told and len(tried) > 1 else ""))
+    return method, best
+
+
+def _quiet_rule(auto: Auto, pilot: Pilot, given: AbstractRule | None, steps: int, reasons: list[str]) -> AbstractRule | None:
+    """A rule with which the standard loss is good enough, or the best there is where that loss is wanted anyway."""
+    if given is not None:
+        tried = [given]
+    else:
+        tried = [rule for rule in candidates(pilot.all_measures) if pilot.cost(Standard(), rule).of_step(FEWEST) <= auto.points]
+    found: list[float] = []
+    for index, rule in enumerate(tried):
+        found.append(pilot.error(rule))
+        # Noise shifts the solution by its variance; an error that is always the same shifts it by itself, the root of what is measured.
+        wanted = auto.bias if rule.is_random else auto.bias**2
+        if found[-1] > wanted:
+            continue
+        seen = f"the squared error of {rule!r} is {found[-1]:.1e} of the equation's squared terms, at most {wanted:g} is wanted"
+        only_just = rule.is_random and found[-1] > PLAIN * wanted
+        if only_just and given is None and auto.using is None and index + 1 == len(tried):
+            reasons.append(f"not Standard(): {seen}, but the pilot's network is smoother than the solution, and no larger rule fits")
+            return None
+        sizes_more = only_just + (rule.is_random and steps >= LONG)
+        chosen = tried[min(index + sizes_more, len(tried) - 1)]
+        why = "since the pilot's network is smoother than the solution" if only_just else f"for a run of {steps} steps"
+        more = "" if chosen is rule else f"; a larger one, {why}"
+        reasons.append(f"{chosen!r}: {seen}{more}")
+        reasons.append("Standard(): so the bias that it leaves is small, and a true gradient has the least noise")
+        return chosen
+    if auto.using is not None and not tried:
+        reasons.append("MonteCarlo(1): given samples are random themselves, and no rule makes them better")
+        return MonteCarlo(1)
+    best = int(np.argmin(found)) if tried else 0
+    if auto.using is not None:
+        reasons.append(f"{tried[best]!r}: the best rule that fits, with a squared error of {found[best]:.1e} of the squared terms")
+        return tried[best]
+    if tried:
+        reasons.append(
+            f"not Standard(): the best rule that fits, {tried[best]!r}, would leave a bias of {found[best]:.1e} of the squared terms"
+        )
+    return None
+
+
+def _unbiased(pilot: Pilot, given: AbstractRule | None, reasons: list[str]) -> AbstractMethod:
+    """Delayed targets where f holds u, or where a weak form's estimates are mostly noise; else double sampling."""
+    order: list[AbstractMethod] = [DelayedTarget(), ALL_PAIRS, Standard()]
+    why = "f holds the network, so that only the target's noise enters"
+    if pilot.problem.is_weak:
+        fitting = [rule for rule in unbiased_candidates(pilot.all_measures) if accepts(ALL_PAIRS, pilot.problem, rule)]
+        rule = given or next(reversed(fitting), MonteCarlo(1))
+        noise = pilot.error(rule)
+        why = f"a weak form, and the variance of {rule!r} is {noise:.1e} of the squared terms: a target averages such noise"
+        if noise <= 1 and accepts(ALL_PAIRS, pilot.problem, rule):
+            order = order[1:]
+            why = f"a weak form, and the variance of {rule!r} is {noise:.1e} of the squared terms: less than they are"
+    method = _possible(pilot.problem, order)
+    also = f"; {method.remark}" if method.remark else ""
+    reasons.append(f"{method!r}: {why}{also}" if method == order[0] else f"{method!r}: the equation does not allow {order[0]!r}")
+    return method
+
+
+def _batch(auto: Auto, pilot: Pilot, method: AbstractMethod, rule: AbstractRule, reasons: list[str]) -> int:
+    cost = pilot.cost(method, rule)
+    each = cost.at_x + cost.at_nodes
+    batch = max(FEWEST, min(LARGEST, (auto.points - cost.shared) // max(each, 1)))
+    more = f", {cost.shared} of them shared by all x" if cost.shared else ""
+    more += f"; {cost.measured} more are the method's own measurements" if cost.measured else ""
+    told = f"each x takes {each} evaluation{'s' * (each > 1)} of u, and a step has {cost.of_step(batch)} of them{more}"
+    reasons.append(f"batch {batch}: {told}")
+    return batch
+
+
+def _optimizer(wanders: bool, steps: int, reasons: list[str]) -> AbstractOptimizer:
+    """Muon; with a smaller rate where what the equation leaves free would wander off in a long run."""
+    chosen = GENTLE if wanders else MUON
+    why = "weak directions of the gradient are learnt as fast as the strong ones, and a rate that falls to 0 comes to rest"
+    more = f"; a small one, since fewer equations than components of u leave some free to wander in {steps} steps" if wanders else ""
+    reasons.append(f"Muon({chosen.learning_rate:g}, Cosine()): {why}{more}")
+    return chosen
+
+
+def _possible(problem: Equation, methods: Sequence[AbstractMethod]) -> AbstractMethod:
+    """The first method that the equation allows with random nodes: given samples may be too few for some."""
+    return next((one for one in methods if accepts(one, problem, MonteCarlo(one.fewest_nodes))), methods[-1])
+
+
+def _places() -> Key[Array, "n"]:
+    return jax.random.split(jax.random.key(1), PLACES)

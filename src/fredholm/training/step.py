@@ -1,0 +1,145 @@
+"""The compiled part of a training: many steps of every seed in one program."""
+
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import optax
+from jax.sharding import Mesh
+from jaxtyping import Array, Bool, Float, Int, Key, PyTree
+
+from fredholm.common.compiling import filter_compiled_once
+from fredholm.common.keys import Keys
+from fredholm.equation.equation import Equation
+from fredholm.functions.field import Field
+from fredholm.methods.protocol import ema_weight, lerp
+from fredholm.training.devices import over_seeds
+from fredholm.training.settings import RunSettings
+
+
+class TrainState(eqx.Module):
+    """What the next step of one seed needs."""
+
+    u: Field
+    optimizer: PyTree  # the optimiser's state
+    method: PyTree  # the method's state: for delayed targets, the target network
+    average: Field | None  # the averaged network, which is the answer; None where the network itself is
+    alive: Bool[Array, ""]  # False once the seed has failed; its state then stays at the last good one
+    failed_at: Int[Array, ""]  # the step where it failed, or -1
+    failed_loss: Float[Array, ""]  # the loss at that step
+    limit: Float[Array, ""]  # a loss beyond this is a divergence
+
+
+class Step(eqx.Module):
+    """One step of one seed, ready to compile: what is computed, without the points and networks that it is computed on."""
+
+    settings: RunSettings
+    transformation: optax.GradientTransformation  # of the settings' optimiser, for their number of steps
+    tile: int | None = None  # x that go through a step together, forward and backward; None: all of the batch
+
+    @classmethod
+    def of(cls, settings: RunSettings) -> "Step":
+        """The step of a run."""
+        return cls(settings, settings.optimizer.build(settings.steps))
+
+    def init(self, equation: Equation, key: Key[Array, ""]) -> TrainState:
+        """The state of one seed before its first step."""
+        settings = self.settings
+        network = settings.network.build(equation.inputs, equation.outputs, key)
+        unknowns = {name: jnp.asarray(value, float) for name, value in equation.unknowns.items()}
+        u = Field(network, unknowns, equation.inputs, equation.outputs)
+        return TrainState(
+            u,
+            self.transformation.init(eqx.filter(u, eqx.is_inexact_array)),
+            settings.known_method.init(u),
+            u if settings.average > 0 else None,
+            alive=jnp.asarray(True),
+            failed_at=jnp.asarray(-1, int),
+            failed_loss=jnp.asarray(0.0, float),
+            limit=jnp.asarray(jnp.inf, float),
+        )
+
+    def __call__(self, state: TrainState, equation: Equation, keys: Keys, step: Int[Array, ""]) -> tuple[TrainState, dict[str, Array]]:
+        """Loss and gradient on fresh points, the optimiser, the method's own update."""
+        settings, method = self.settings, self.settings.known_method
+        key, next_key = (jax.random.fold_in(keys.data, number) for number in (step, step + 1))
+        (loss, info), gradient = method.loss_and_gradient(state.u, state.method, equation, settings.rules, settings.batch, key, self.tile)
+        updates, optimizer = self.transformation.update(gradient, state.optimizer, eqx.filter(state.u, eqx.is_inexact_array))
+        u = eqx.apply_updates(state.u, updates)
+        bad = ~(jnp.abs(loss) < state.limit) & (state.failed_at < 0)
+        failed_at = jnp.where(bad, step, state.failed_at)
+        failed_loss = jnp.where(bad, loss, state.failed_loss)
+        after = method.update(u, state.method, equation, settings.batch, step, next_key)
+        # The mean of the parameters that is the answer; the first network has no weight in it.
+        average = None if state.average is None else lerp(state.average, u, ema_weight(step, settings.average))
+        return TrainState(u, optimizer, after, average, state.alive, failed_at, failed_loss, state.limit), {"loss": loss, **info}
+
+
+def compile_chunk(
+    step: Step, static: PyTree, equation: Equation, mesh: Mesh, together: int, is_short: bool
+) -> Callable[..., tuple[PyTree, dict[str, Array]]]:
+    """`chunk(arrays, sums, equation_arrays, keys, start, stop) -> (arrays, sums)`: steps start..stop of every seed, so many seeds together,
+    and the losses added to the sums.
+
+    The bounds are traced, so that one compilation serves every length and a run does not depend on how it is cut into chunks.
+    A seed that fails within the chunk goes back to the state it had at its start.
+    """
+    _, equation_static = eqx.partition(equation, eqx.is_array)
+
+    def one_seed(
+        arrays: PyTree, sums: dict[str, Array], equation_arrays: PyTree, keys: Keys, start: Int[Array, ""], stop: Int[Array, ""]
+    ) -> tuple[PyTree, dict[str, Array]]:
+        equation = eqx.combine(equation_arrays, equation_static)
+
+        def body(number: Int[Array, ""], carry: tuple[PyTree, dict[str, Array]]) -> tuple[PyTree, dict[str, Array]]:
+            state, info = step(eqx.combine(carry[0], static), equation, keys, number)
+            return eqx.filter(state, eqx.is_array), {name: carry[1][name] + value for name, value in info.items()}
+
+        last, sums = jax.lax.fori_loop(start, stop, body, (arrays, sums))
+        return _keep_good(arrays, last, stop), sums
+
+    return over_seeds(one_seed, (True, True, equation.is_drawn, True, False, False), mesh, together, is_short)
+
+
+def _keep_good(before: TrainState, after: TrainState, stop: Int[Array, ""]) -> TrainState:
+    """The new state where the seed has not failed, the one before the chunk where it has."""
+    weights = [leaf for leaf in jax.tree.leaves(after.u) if jnp.issubdtype(leaf.dtype, jnp.inexact)]
+    finite = jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in weights]))
+    failed_now = before.alive & ((after.failed_at >= 0) | ~finite)
+    good = before.alive & ~failed_now
+    kept = jax.tree.map(lambda old, new: jnp.where(good, new, old), before, after)
+    failed_at = jnp.where(failed_now, jnp.where(after.failed_at >= 0, after.failed_at, stop), before.failed_at)
+    reason = jnp.where(after.failed_at >= 0, after.failed_loss, jnp.nan)
+    failed_loss = jnp.where(failed_now, reason, before.failed_loss)
+    return eqx.tree_at(lambda s: (s.alive, s.failed_at, s.failed_loss), kept, (good, failed_at, failed_loss))
+
+
+class Beginning(eqx.Module):
+    """What every seed starts from, stacked."""
+
+    keys: Keys
+    equation: Equation  # stacked only where it is drawn per seed
+    states: TrainState
+    sums: dict[str, Array]  # a zero for each part of the loss
+
+
+def begin(step: Step, parts: dict[str, jax.ShapeDtypeStruct], keys: Key[Array, "s"]) -> Beginning:
+    """Everything before the first step, from the keys of the seeds, as one program: compiling each part by itself took longer than a
+    short training. `parts` are those of the loss."""
+    problem = step.settings.problem
+
+    def one_seed(key: Key[Array, ""]) -> tuple[Keys, Equation | None, TrainState, dict[str, Array]]:
+        keys, equation, state = seed_start(step, key)
+        sums = {name: jnp.zeros(part.shape, part.dtype) for name, part in parts.items()}
+        return keys, equation if problem.is_drawn else None, state, sums
+
+    stacked, drawn, states, sums = filter_compiled_once(eqx.filter_vmap(one_seed))(keys)
+    return Beginning(stacked, problem if drawn is None else drawn, states, sums)
+
+
+def seed_start(step: Step, key: Key[Array, ""]) -> tuple[Keys, Equation, TrainState]:
+    """The keys, the equation and the first state of one seed."""
+    keys = Keys.split(key)
+    equation = step.settings.problem.realize(keys.problem)
+    return keys, equation, step.init(equation, keys.network)

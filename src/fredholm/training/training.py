@@ -1,0 +1,143 @@
+"""A training under way, on the host's side: chunks of steps, records, and the callbacks between them."""
+
+import contextlib
+import time
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from fredholm.common.keys import seed_keys
+from fredholm.storage.run_folder import Arrays, flatten, unflatten
+from fredholm.training.callbacks import AbstractCallback
+from fredholm.training.devices import EVERYWHERE, SEEDS, place, seed_mesh, seeds_at_once
+from fredholm.training.record import RunRecord
+from fredholm.training.recording import Recorder
+from fredholm.training.settings import RunSettings
+from fredholm.training.status import SeedStatus, Status
+from fredholm.training.step import Step, TrainState, begin, compile_chunk
+from fredholm.training.tiling import in_tiles, outline
+
+if TYPE_CHECKING:
+    import xarray
+
+CHUNK_SECONDS = 0.5  # how long the host lets the devices run before it looks
+FIRST_CHUNK = 10
+DIVERGENCE = 1e6  # a loss this many times its first value is a divergence
+
+
+class Training:
+    """The compiled functions, and the arrays of all seeds between chunks. A training that is short is compiled in a hurry, and its steps
+    are slower for it."""
+
+    def __init__(self, settings: RunSettings, is_short: bool = False):
+        self.settings = settings
+        self.mesh = seed_mesh(len(settings.seeds))
+        keys = seed_keys(settings.seeds)
+        known = outline(Step.of(settings), keys[0])
+        self.one_step = in_tiles(Step.of(settings), known, keys[0])
+        start = begin(self.one_step, known.parts, keys)
+        equation_arrays, _ = eqx.partition(start.equation, eqx.is_array)
+        self.equation_arrays = place(equation_arrays, self.mesh, SEEDS if start.equation.is_drawn else EVERYWHERE)
+        arrays, self.static = eqx.partition(start.states, eqx.is_array)
+        self.arrays = place(arrays, self.mesh)
+        self._zeros = self._sums = place(start.sums, self.mesh)
+        self.keys = place(start.keys, self.mesh)
+        together = seeds_at_once(len(settings.seeds) // self.mesh.size, known.largest)
+        self._chunk = compile_chunk(self.one_step, self.static, start.equation, self.mesh, together, is_short)
+        self._recorder = Recorder(settings, self.static, start.equation, self.mesh, together)
+        self.step = 0
+        self.seconds = 0.0
+        self.records: list[dict[str, np.ndarray]] = []
+        self.recorded_steps: list[int] = []
+        self._since_record = 0
+        self._chunk_steps = FIRST_CHUNK
+
+    @property
+    def states(self) -> TrainState:
+        """The states of all seeds, stacked."""
+        return eqx.combine(self.arrays, self.static)
+
+    def run(self, callbacks: Iterable[AbstractCallback] = ()) -> Status:
+        """Trains to the last step, or until a callback ends it; says how it ended."""
+        with contextlib.ExitStack() as stack:
+            entered = [stack.enter_context(callback.during(self)) for callback in callbacks]
+            ended = None
+            while self.step < self.settings.steps and ended is None:
+                self.advance(min([self.settings.steps, *(callback.next_stop(self) for callback in entered)]))
+                ended = next((end for callback in entered if (end := callback.after_chunk(self)) is not None), None)
+            for callback in entered:
+                callback.at_end(self, ended or Status.FINISHED)
+        return ended or Status.FINISHED
+
+    def advance(self, stop: int) -> None:
+        """Runs up to `stop`, or for about half a second if that is less; records when a record is due."""
+        due = (self.step // self.settings.record_every + 1) * self.settings.record_every
+        stop = min(stop, due, self.step + self._chunk_steps)
+        is_record = stop in (due, self.settings.steps)
+        begin = time.perf_counter()
+        self.arrays, self._sums = self._chunk(self.arrays, self._sums, self.equation_arrays, self.keys, self.step, stop)
+        # Asked for while the devices run the chunk: after it they would wait for the host.
+        measured = self._recorder(self.arrays, self._sums, self.equation_arrays, self.keys, stop) if is_record else None
+        jax.block_until_ready(self.arrays.alive)  # as all that a program returns is
+        elapsed = time.perf_counter() - begin
+        self._since_record += stop - self.step
+        # The first chunk holds the compilation, so its time says nothing of the next.
+        grown = 2 * self._chunk_steps if self.step else FIRST_CHUNK
+        self._chunk_steps = max(1, min(grown, int((stop - self.step) * CHUNK_SECONDS / max(elapsed, 1e-9)) if self.step else FIRST_CHUNK))
+        self.step = stop
+        if measured is not None:
+            self._record(np.array(measured, float))
+        self.seconds += time.perf_counter() - begin
+
+    def _record(self, measured: np.ndarray) -> None:
+        measured[:, : len(self._sums)] /= self._since_record
+        self.records.append(dict(zip(self._recorder.names, measured.T, strict=True)))
+        self.recorded_steps.append(self.step)
+        self._sums, self._since_record = self._zeros, 0
+        if len(self.records) == 1:
+            # From the first record on, a seed whose loss grows out of all proportion is stopped.
+            first = np.nan_to_num(np.abs(self.records[0]["loss"]), nan=1.0)
+            limit = np.asarray(DIVERGENCE * np.maximum(first, 1e-3), self.arrays.limit.dtype)
+            self.arrays = eqx.tree_at(lambda s: s.limit, self.arrays, place(limit, self.mesh))
+
+    def history(self) -> "xarray.Dataset":
+        """All records over (seed, step)."""
+        import xarray  # here, and where else it is needed: it takes a sixth of the time to import the library
+
+        names = list(dict.fromkeys(name for record in self.records for name in record))
+        empty = np.full(len(self.settings.seeds), np.nan)
+        data = {name: (("seed", "step"), np.stack([record.get(name, empty) for record in self.records], axis=1)) for name in names}
+        return xarray.Dataset(data, coords={"seed": list(self.settings.seeds), "step": self.recorded_steps})
+
+    def restore(self, arrays: Arrays, step: int, history: "xarray.Dataset", seconds: float) -> None:
+        """Takes up a training where a checkpoint left it."""
+        state = unflatten(self.arrays, {name: value for name, value in arrays.items() if name.startswith(".")})
+        self.arrays = place(jax.tree.map(lambda new, old: jnp.asarray(new, old.dtype), state, self.arrays), self.mesh)
+        self._sums = place({name: jnp.asarray(arrays[f"sum/{name}"], zero.dtype) for name, zero in self._zeros.items()}, self.mesh)
+        self._since_record = int(arrays["since_record"])
+        self.step, self.seconds = step, seconds
+        kept = history.sel(step=history.step <= step)
+        self.recorded_steps = [int(value) for value in kept.step]
+        self.records = [{str(name): np.asarray(kept[name].sel(step=at)) for name in kept} for at in self.recorded_steps]
+
+    def snapshot(self) -> Arrays:
+        """Everything that the next step needs, by path."""
+        sums = {f"sum/{name}": np.asarray(value) for name, value in self._sums.items()}
+        return {**flatten(self.arrays), **sums, "since_record": np.asarray(self._since_record)}
+
+    def status(self, ended: Status) -> list[SeedStatus]:
+        """How each seed stands."""
+        arrays = self.arrays
+        states = zip(np.asarray(arrays.alive), np.asarray(arrays.failed_at), np.asarray(arrays.failed_loss), strict=True)
+        return [
+            SeedStatus(ended, self.step) if alive else SeedStatus(Status.DIVERGED if np.isfinite(loss) else Status.NONFINITE, int(at))
+            for alive, at, loss in states
+        ]
+
+    def recorded(self, record: RunRecord, ended: Status) -> RunRecord:
+        """The record of the run as it stands."""
+        return record.at(self.step, self.seconds, tuple(self.status(ended)))
