@@ -18,7 +18,7 @@ from harness import say
 from fredholm.common.keys import Keys
 from fredholm.equation.estimate import draw, draw_pairs
 from fredholm.rules import MonteCarlo
-from fredholm.training.settings import prepare
+from fredholm.training.settings import settings_of
 from fredholm.training.step import Program
 
 TOLERANCE = 2e-4  # of sums of some thousand float32 numbers, relative to the largest
@@ -65,7 +65,7 @@ def _parameters(field: Any) -> list[np.ndarray]:
 def difference(own: Case, derivatives: Callable[..., list[torch.Tensor]]) -> float:
     """The largest difference of loss and gradient, each relative to its own largest number."""
     equation = own.equation()
-    setup = prepare(equation, steps=1, seeds=1, **own.keywords())
+    setup = settings_of(equation, steps=1, seeds=1, **own.keywords())
     program = Program(setup.method, setup.rules, setup.optimizer.build(1), setup.batch)
     keys, other = Keys.of(3), Keys.of(4)
     state, elsewhere = (program.init(setup.network.build(equation.inputs, equation.outputs, k.network), equation) for k in (keys, other))

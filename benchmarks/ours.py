@@ -6,7 +6,7 @@ from typing import Any
 import jax
 
 import fredholm as fr
-from fredholm.training.settings import prepare
+from fredholm.training.settings import settings_of
 from fredholm.training.step import compile_chunk
 from fredholm.training.training import Training
 
@@ -15,7 +15,7 @@ FOREVER = 1_000_000_000  # steps of a training that nobody waits for: no record 
 
 def training(equation: fr.Equation, seeds: int, **keywords: Any) -> Training:
     """A training that never ends; other keywords are those of `solve`."""
-    return Training(prepare(equation, steps=FOREVER, record_every=FOREVER, seeds=seeds, **keywords))
+    return Training(settings_of(equation, steps=FOREVER, record_every=FOREVER, seeds=seeds, **keywords))
 
 
 class Ours:

@@ -20,7 +20,7 @@ import fredholm as fr
 from fredholm.api import _train
 from fredholm.storage.run_folder import FORMAT, RunFolder, environment
 from fredholm.training.progress import show_progress
-from fredholm.training.settings import prepare
+from fredholm.training.settings import settings_of
 from fredholm.training.training import CHECKPOINT_SECONDS, Training
 
 SEEDS = 4
@@ -37,7 +37,7 @@ class Whole:
     """A training that can be run again and again without compiling again."""
 
     def __init__(self, steps: int):
-        self.training = Training(prepare(fr.problems.Poisson(), steps=steps, seeds=SEEDS))
+        self.training = Training(settings_of(fr.problems.Poisson(), steps=steps, seeds=SEEDS))
         self.empty, self.start = self.training.history(), self.training.snapshot()
         self.settings = {
             "format": FORMAT,

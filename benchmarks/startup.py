@@ -53,10 +53,10 @@ COMPILE = """
 import json, time
 import fredholm as fr
 from fredholm.training.training import Training
-from fredholm.training.settings import prepare
+from fredholm.training.settings import settings_of
 fr.use_all_cores()
 problem = {problem}
-training = Training(prepare(problem, {given}steps=10**9, record_every=10**9, seeds=4))
+training = Training(settings_of(problem, {given}steps=10**9, record_every=10**9, seeds=4))
 begin = time.perf_counter()
 training.advance(1)
 print(json.dumps({{"compile": time.perf_counter() - begin}}))

@@ -26,7 +26,7 @@ from fredholm.functions.protocol import AbstractNetwork
 from fredholm.report.plots.errors import plot_errors
 from fredholm.rules import AbstractRule
 from fredholm.storage.run_folder import write_atomically
-from fredholm.study import Outcome, Run, StudyFolder, conduct, make_run, outcomes
+from fredholm.study import Outcome, Run, StudyFolder, run_study, make_run, outcomes
 from fredholm.training.choice import accepts, choose, looks, measures_of
 
 OPTIMIZERS = {"Adam": fr.Adam(3e-3, fr.Cosine()), "Muon": fr.Muon(1e-2, fr.Cosine())}
@@ -166,5 +166,5 @@ if __name__ == "__main__":
     seeds = list(range(options.first, options.first + options.seeds))
     for chosen in options.names or (*PAPER, *ZOO):
         print(chosen, file=sys.stderr, flush=True)
-        conduct(study_of(chosen, options.out, options.steps, seeds, options.only), workers=options.workers)
+        run_study(study_of(chosen, options.out, options.steps, seeds, options.only), workers=options.workers)
     report(options.out)

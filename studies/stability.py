@@ -12,7 +12,7 @@ from cases import PAPER
 
 import fredholm as fr
 from fredholm.storage.run_folder import write_atomically
-from fredholm.study import Outcome, Run, StudyFolder, conduct, make_run
+from fredholm.study import Outcome, Run, StudyFolder, run_study, make_run
 
 BATCHES = (1, 20, 400)
 METHODS = {"adaptive": fr.DelayedTarget(), "M = 100, λ = 0": fr.DelayedTarget(tau=0.999, regularization=0.0, split=100.0)}
@@ -65,6 +65,6 @@ if __name__ == "__main__":
     options = parser.parse_args()
     fr.use_all_cores()
     folder = StudyFolder.create(options.out, "Stability of delayed targets", runs_of(options.steps, options.seeds))
-    text = table(conduct(folder, workers=options.workers), options.seeds)
+    text = table(run_study(folder, workers=options.workers), options.seeds)
     write_atomically(options.out / "stability.md", lambda file: file.write(text.encode()))
     print(text)

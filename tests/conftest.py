@@ -1,6 +1,7 @@
 """Shared set-up: two CPU devices, strict shapes, and runtime type checks on the whole package."""
 
 import atexit
+import dataclasses
 import gc
 import os
 import shutil
@@ -41,14 +42,15 @@ gc.set_threshold(50_000, 20, 100)
 def no_probing(request, monkeypatch):
     """Tests that train do not ask whether the solution is unique, which takes seconds each time; test_inspection.py does."""
     if "probing" not in request.keywords:
-        monkeypatch.setattr(sys.modules["fredholm.api"], "warn_if_ill_posed", lambda setup: None)
+        monkeypatch.setattr(sys.modules["fredholm.api"], "warn_if_ill_posed", lambda settings: None)
 
 
 @pytest.fixture(autouse=True)
 def no_pilot(request, monkeypatch):
     """Tests that train an equation of their own do not let a pilot choose, which takes seconds; test_auto.py does."""
     if "pilot" not in request.keywords:
-        monkeypatch.setattr(sys.modules["fredholm.api"], "DEFAULT_METHOD", fr.DelayedTarget())
+        settings = sys.modules["fredholm.training.settings"]
+        monkeypatch.setattr(settings, "GENERAL", dataclasses.replace(settings.GENERAL, method=fr.DelayedTarget()))
 
 
 @pytest.fixture

@@ -2,16 +2,18 @@
 
 import math
 import sys
+from types import SimpleNamespace
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import fredholm as fr
-from fredholm.methods.looks import looks
+from fredholm.equation.reference import reference_rule
 from fredholm.storage.run_folder import RunFolder
 from fredholm.storage.serialisation import decode
-from fredholm.training.choice import Pilot, _method_and_rule, _quiet_rule, accurate, candidates, choose, unbiased_candidates
+from fredholm.training.choice import Pilot, _method_and_rule, _quiet_rule, candidates, choose, unbiased_candidates
+from fredholm.training.settings import LEFT_TO_AUTO, settings_of
 
 UNIT, AUTO, NETWORK = fr.Interval(0.0, 1.0), fr.Auto(points=200, pilot=5), fr.MLP(8, 1, "tanh")
 SMOOTH = fr.Equation(domain=UNIT, f=lambda u, x: u(x), integrals=fr.Integral(UNIT, lambda u, x, t: 0.5 * u(t)), y=lambda x: x[0] + 1.0)
@@ -35,6 +37,13 @@ FLUX = fr.Equation(
     inputs=3,
 )
 KEYWORDS = {"network": NETWORK, "seeds": 1, "progress": False}
+
+
+def chosen(auto, equation, steps=None, **given):
+    """The settings that a pilot chooses, with its reasons and what it cost."""
+    settings = settings_of(equation, auto, network=NETWORK, steps=steps, **given)
+    choice = choose(auto, settings, [name for name in LEFT_TO_AUTO if name not in given])
+    return SimpleNamespace(**vars(choice.settings), reasons=choice.reasons, evaluations=choice.evaluations)
 
 
 def test_a_smooth_integral_gets_nodes_without_noise_and_the_run_keeps_the_choice(tmp_path, monkeypatch, capsys):
@@ -64,7 +73,7 @@ def test_random_nodes_that_are_only_just_good_enough_get_one_size_more():
     ring = fr.Circle((0.0, 0.0, 0.0), 1.0, (0.0, 0.0, 1.0))
     turned = fr.Equation(domain=UNIT, integrals=fr.Integral(ring, lambda u, x, t: u(t)), y=1.0, inputs=3)
     auto = fr.Auto(points=800, pilot=2)
-    pilot = Pilot(auto, turned, NETWORK, "float32", 0)
+    pilot = Pilot(auto, settings_of(turned, auto, network=NETWORK))
     for share, wanted in ((0.5, 32), (0.5e-3, 16)):
         pilot.error = lambda rule, share=share: share * auto.bias
         assert _quiet_rule(auto, pilot, None, 100, reasons := []) == fr.Even(wanted, fr.Rotation())
@@ -75,7 +84,7 @@ def test_random_nodes_that_are_only_just_good_enough_get_one_size_more():
     assert _quiet_rule(auto, pilot, None, 100, reasons := []) is None, "there is no larger one"
     assert "not Standard()" in reasons[0]
     assert _quiet_rule(fr.Auto(points=800, pilot=2, using=fr.Standard()), pilot, None, 100, []) == fr.Even(64, fr.Rotation())
-    fixed = Pilot(auto, SMOOTH, NETWORK, "float32", 0)
+    fixed = Pilot(auto, settings_of(SMOOTH, auto, network=NETWORK))
     fixed.error = lambda rule: 0.5 * auto.bias**2
     assert _quiet_rule(auto, fixed, None, 10_000, []) == fr.Gauss(8)
     fixed.error = lambda rule: 0.5 * auto.bias
@@ -88,9 +97,9 @@ def test_the_rule_suits_the_integrals_of_conditions_too():
     ring = fr.Circle((0.0, 0.0, 0.0), 1.0, (0.0, 0.0, 1.0))
     weak = {"domain": UNIT, "integrals": fr.Integral(ring, lambda u, x, t: x[0] * u(t)), "y": 1.0, "inputs": 3}
     cube = fr.Integral(fr.Box((0.0,) * 3, (1.0,) * 3), lambda u, x, t: u(t))
-    choice = choose(AUTO, fr.Equation(**weak, conditions=fr.IntegralCondition(cube, 1.0)), NETWORK, {})
+    choice = chosen(AUTO, fr.Equation(**weak, conditions=fr.IntegralCondition(cube, 1.0)))
     choice.rule.check(cube.over)
-    alone = choose(AUTO, fr.Equation(**weak), NETWORK, {}, steps=100)
+    alone = chosen(AUTO, fr.Equation(**weak), steps=100)
     assert alone.rule == fr.Even(16, fr.Rotation())
 
 
@@ -107,13 +116,13 @@ def test_a_weak_form_of_quiet_given_samples_is_doubled():
     samples = fr.Integral(lambda x: fr.Given(x.near), lambda u, x, t: 1.0 + 1e-3 * u(t))
     near = np.random.default_rng(0).uniform(size=(50, 4, 1))
     offline = fr.Equation(domain=fr.Offline(point=near[:, 0], near=near), integrals=samples, y=1.0, inputs=1)
-    choice = choose(AUTO, offline, NETWORK, {})
+    choice = chosen(AUTO, offline)
     assert choice.method == fr.DoubleSampling("all"), choice.reasons
     assert choice.rule.n >= 2
 
 
 def test_a_standard_loss_that_is_wanted_gets_the_best_rule_and_a_reason():
-    choice = choose(fr.Auto(points=200, pilot=5, using=fr.Standard()), ROUGH, NETWORK, {})
+    choice = chosen(fr.Auto(points=200, pilot=5, using=fr.Standard()), ROUGH)
     assert isinstance(choice.rule, fr.QuasiMonteCarlo)
     assert any("the best rule that fits" in reason for reason in choice.reasons)
 
@@ -131,32 +140,32 @@ def test_it_is_the_default_of_an_equation_of_ones_own_and_leaves_alone_what_is_g
     assert fr.solve(fr.problems.Volterra(), steps=2, batch=4, **KEYWORDS).settings["auto"] is None, "a problem with its own method"
 
 
-def test_nodes_that_all_x_share_leave_the_looks_of_a_step_to_more_x():
+def test_nodes_that_all_x_share_leave_the_evaluations_of_a_step_to_more_x():
     moving = fr.Integral(lambda x: fr.Interval(0.0, 1.0 + x[0]), lambda u, x, t: 0.2 * u(t / 2))
     moves = fr.Equation(domain=UNIT, f=lambda u, x: u(x), integrals=moving, y=1.0)
     batches = {}
     for name, equation in {"same": SMOOTH, "moves": moves}.items():
-        chosen = choose(AUTO, equation, NETWORK, {"rule": fr.Shared(fr.MonteCarlo(24))})
-        batches[name] = chosen.batch
-        told = [reason for reason in chosen.reasons if reason.startswith("batch")]
+        choice = chosen(AUTO, equation, rule=fr.Shared(fr.MonteCarlo(24)))
+        batches[name] = choice.batch
+        told = [reason for reason in choice.reasons if reason.startswith("batch")]
         assert ("a step has 200 of them, 24 of them shared by all x" in told[0]) == (name == "same")
     assert batches == {"same": 200 - 24, "moves": 200 // 25}
 
 
 def test_a_weak_form_goes_by_its_noise():
-    choice = choose(AUTO, FLUX, NETWORK, {})
+    choice = chosen(AUTO, FLUX)
     assert choice.method == fr.DelayedTarget(), choice.reasons
     assert choice.rule.is_random
-    assert choice.batch == 200 // (1 + 2 * choice.rule.n), "target and network have nodes of their own"
+    assert choice.batch == 200 // (2 * choice.rule.n), "target and network have nodes of their own, and there is no f"
     assert any("a target averages such noise" in reason for reason in choice.reasons)
-    using = choose(fr.Auto(points=200, pilot=5, using=fr.DelayedTarget(tau=0.9)), FLUX, NETWORK, {"rule": fr.MonteCarlo(1)})
+    using = chosen(fr.Auto(points=200, pilot=5, using=fr.DelayedTarget(tau=0.9)), FLUX, rule=fr.MonteCarlo(1))
     assert (using.method, using.rule) == (fr.DelayedTarget(tau=0.9), fr.MonteCarlo(1))
 
 
 def test_the_fewest_nodes_of_nearly_the_least_noise_and_no_more_than_leave_points_enough():
     sphere = fr.Sphere((0.0,) * 4, 1.0)
     weak = fr.Equation(domain=UNIT, integrals=fr.Integral(sphere, lambda u, x, t: u(t)), y=1.0, inputs=4)
-    pilot = Pilot(fr.Auto(points=800, pilot=2), weak, NETWORK, "float32", 0)
+    pilot = Pilot(fr.Auto(points=800, pilot=2), settings_of(weak, network=NETWORK))
     pilot.error = lambda rule: 0.5  # too much for the standard loss, and less than would need a target
     for noises, points, wanted in (({32: 1.4, 64: 1.0}, 1600, 32), ({32: 2.0, 64: 1.0}, 1600, 64), ({32: 2.0, 64: 1.0}, 800, 32)):
         pilot.noise = lambda method, rule, noises=noises: noises.get(rule.n, 9.0)
@@ -168,17 +177,17 @@ def test_the_fewest_nodes_of_nearly_the_least_noise_and_no_more_than_leave_point
 
 def test_the_noise_that_counts_is_what_the_nodes_make():
     """The rest of a gradient's variance, from x to x, falls with the residual, and would make few nodes look better than they are."""
-    pilot = Pilot(AUTO, ROUGH, NETWORK, "float32", 0)
+    pilot = Pilot(AUTO, settings_of(ROUGH, AUTO, network=NETWORK))
     method = fr.DelayedTarget()  # its gradient is linear in the estimate, so that its variance falls as 1/N
-    one, many = (pilot.noise(method, rule) / looks(ROUGH, method, rule).of(1) for rule in (fr.MonteCarlo(1), fr.MonteCarlo(16)))
+    one, many = (pilot.noise(method, rule) / pilot.cost(method, rule).of_step(1) for rule in (fr.MonteCarlo(1), fr.MonteCarlo(16)))
     assert 8 < one / many < 32
-    smooth = Pilot(AUTO, SMOOTH, NETWORK, "float32", 0)
+    smooth = Pilot(AUTO, settings_of(SMOOTH, AUTO, network=NETWORK))
     assert smooth.noise(fr.Standard(), fr.Gauss(8)) == 0, "nodes that are always the same make none"
 
 
 def test_without_an_integral_there_is_no_pilot():
     plain = fr.Equation(domain=UNIT, f=lambda u, x: fr.derivative(u, x), conditions=fr.Condition(fr.Point(0.0), 1.0))
-    choice = choose(AUTO, plain, NETWORK, {})
+    choice = chosen(AUTO, plain)
     assert (choice.method, choice.evaluations) == (fr.Standard(), 0)
 
 
@@ -200,7 +209,7 @@ def test_the_rules_that_suit_a_domain():
     ids=repr,
 )
 def test_its_measure_of_error_fits_the_range_of_single_precision(measure):
-    rule = accurate(measure)
+    rule = reference_rule(measure)
     rule.check(measure)
     assert all(rule.size(measure) > other.size(measure) for other in candidates([measure]))
 
@@ -208,13 +217,13 @@ def test_its_measure_of_error_fits_the_range_of_single_precision(measure):
 def test_integrals_of_conditions_alone_get_two_quiet_and_unbiased_estimates():
     unit_mass = fr.IntegralCondition(fr.Integral(UNIT, lambda u, x, t: u(t)), 1.0)
     density = fr.Equation(domain=UNIT, f=lambda u, x: fr.derivative(u, x) + u(x), conditions=unit_mass)
-    choice = choose(AUTO, density, NETWORK, {})
+    choice = chosen(AUTO, density)
     assert (choice.method, choice.rule) == (fr.DoubleSampling("all"), fr.Even(8, fr.Shift()))
     assert choice.evaluations == 0, "no pilot"
-    assert choose(AUTO, density, NETWORK, {"rule": fr.MonteCarlo(2)}).rule == fr.MonteCarlo(2)
-    fixed = choose(AUTO, density, NETWORK, {"rule": fr.Gauss(4)})
+    assert chosen(AUTO, density, rule=fr.MonteCarlo(2)).rule == fr.MonteCarlo(2)
+    fixed = chosen(AUTO, density, rule=fr.Gauss(4))
     assert (fixed.method, fixed.rule) == (fr.Standard(), fr.Gauss(4)), "nothing random to multiply"
-    assert not any("batch" in reason for reason in choose(AUTO, density, NETWORK, {"batch": 5}).reasons), "it was given"
+    assert not any("batch" in reason for reason in chosen(AUTO, density, batch=5).reasons), "it was given"
 
 
 @pytest.mark.parametrize("wrong", [{"points": 3}, {"bias": -1.0}, {"pilot": 0}])
@@ -227,8 +236,8 @@ def test_a_long_run_whose_equation_leaves_components_free_gets_a_small_rate():
     """One equation for two components, as for the three of a vector potential: the sum of both is free, and wanders with the rate."""
     parts = {"domain": UNIT, "integrals": fr.Integral(UNIT, lambda u, x, t: u(t)[0] - u(t)[1]), "y": 1.0, "outputs": 2}
     pinned = fr.Condition(at=fr.Point(0.0), value=jnp.zeros(2))
-    chosen = {steps: choose(AUTO, fr.Equation(**parts), NETWORK, {}, steps=steps) for steps in (100, 5000)}
-    assert [chosen[steps].optimizer for steps in (100, 5000)] == [fr.Muon(), fr.Muon(3e-3)]
-    assert any("free to wander in 5000 steps" in reason for reason in chosen[5000].reasons)
-    assert choose(AUTO, fr.Equation(**parts, conditions=pinned), NETWORK, {}, steps=5000).optimizer == fr.Muon()
-    assert choose(AUTO, FLUX, NETWORK, {}, steps=5000).optimizer == fr.Muon(), "as many equations as components"
+    found = {steps: chosen(AUTO, fr.Equation(**parts), steps=steps) for steps in (100, 5000)}
+    assert [found[steps].optimizer for steps in (100, 5000)] == [fr.Muon(), fr.Muon(3e-3)]
+    assert any("free to wander in 5000 steps" in reason for reason in found[5000].reasons)
+    assert chosen(AUTO, fr.Equation(**parts, conditions=pinned), steps=5000).optimizer == fr.Muon()
+    assert chosen(AUTO, FLUX, steps=5000).optimizer == fr.Muon(), "as many equations as components"

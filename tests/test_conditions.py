@@ -4,14 +4,13 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 import pytest
 
 import fredholm as fr
+from fredholm.diagnostics.before import check_settings
 from fredholm.functions.field import Field
 from fredholm.training.recording import variances
-from fredholm.training.settings import prepare
-from fredholm.training.step import Program
+from fredholm.training.settings import settings_of
 from test_losses import MEAN, VARIANCE, A, B, quadratic
 
 UNIT = fr.Interval(0.0, 1.0)
@@ -80,7 +79,7 @@ def test_an_integral_condition_is_biased_with_the_standard_loss_only(method, at,
 def test_an_integral_condition_does_not_wait_for_the_target(key):
     condition, method = fr.IntegralCondition(MASS, value=1.0), fr.DelayedTarget(regularization=0.0)
     u, x, rules = field(lambda x: x[0] ** 2), jnp.zeros(0), [fr.MonteCarlo(2)]
-    one, other = (method.condition_loss(u, target, condition, rules, x, key) for target in (u, field(jnp.sum)))
+    one, other = (method.rows(u, target, condition, rules, x, key)["residual"].loss() for target in (u, field(jnp.sum)))
     assert float(one) == float(other) != 0
 
 
@@ -94,9 +93,9 @@ def test_the_excess_variance_counts_the_conditions_with_their_weights():
     def excess(weight):
         condition = fr.IntegralCondition(MASS, 1.0, weight=weight)
         equation = fr.Equation(domain=UNIT, f=lambda u, x: u(x), integrals=MASS, conditions=condition)
-        program = Program(fr.Standard(), equation.rules(fr.MonteCarlo(2)), optax.sgd(1.0), 4)
+        settings = settings_of(equation, fr.Standard(), rule=fr.MonteCarlo(2), batch=4)
         u = quadratic(A, B)
-        return float(eqx.filter_jit(variances)(program, equation, u, u, jax.random.key(0))["excess_variance"])
+        return float(eqx.filter_jit(variances)(settings, equation, u, u, jax.random.key(0))["excess_variance"])
 
     of_equation, of_both = excess(0.0), excess(4.0)
     assert of_equation == pytest.approx(VARIANCE / 2, rel=0.2)
@@ -136,7 +135,7 @@ def test_offline_samples_need_delayed_targets_or_two_samples():
         assert np.isfinite(solution.history["loss"]).all()
         assert ("integration_variance" in solution.history) == (equation is two), "one sample has no variance"
         assert np.isfinite(solution.evaluate()["relative_l2"]).all()
-    prepare(two, fr.DelayedTarget(), fr.Even(1))  # all given samples
+    check_settings(settings_of(two, fr.DelayedTarget(), rule=fr.Even(1)))  # all given samples
 
 
 def test_draws_of_given_samples_share_none(key):

@@ -7,11 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from fredholm.equation.probe import fresh_field
 
 import fredholm as fr
 from fredholm.diagnostics.exact import exact_residuals
-from fredholm.training.settings import prepare
+from fredholm.equation.probe import fresh_field
+from fredholm.training.settings import settings_of
 from table import RULES
 
 UNIT = fr.Interval(0.0, 1.0)
@@ -96,10 +96,10 @@ def test_the_truth_has_no_residual_and_the_loss_a_gradient(make):
         assert not found.is_wrong, found
         assert found.size < 1e-3 * max(found.scale, 1.0), found
     method, network = fr.DelayedTarget() if equation.integrals else fr.Standard(), fr.MLP(4, 1)
-    setup = prepare(equation, method, fr.MonteCarlo(1), network)
+    settings = settings_of(equation, method, rule=fr.MonteCarlo(1), network=network)
     u = fresh_field(equation, network)
     compute = eqx.filter_jit(eqx.filter_value_and_grad(method.loss, has_aux=True))
-    (loss, info), gradient = compute(u, method.init(u), equation, setup.rules, 4, jax.random.key(0))
+    (loss, info), gradient = compute(u, method.init(u), equation, settings.rules, 4, jax.random.key(0))
     assert np.isfinite(loss)
     assert ("conditions" in info) == bool(equation.conditions)
     assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(gradient))

@@ -118,7 +118,10 @@ def test_label_is_the_loop_integral_on_random_discs(wires):
     far = np.array([np.min(distance_to_wires(wires, np.asarray(circle))) > 0.02 for circle in circles])
 
     def residual(disc):
-        return (problem.local_residual(u, disc) + problem.sign * estimate(problem, u, disc, draw(problem, [Even(1024)], disc, jax.random.key(0))))[0]
+        return (
+            problem.local_residual(u, disc)
+            + problem.sign * estimate(problem, u, disc, draw(problem, [Even(1024)], disc, jax.random.key(0)))
+        )[0]
 
     residuals, labels = jax.jit(lambda discs: jax.lax.map(residual, discs, batch_size=50))(discs), each(problem.y, discs)
     assert far.sum() > 300

@@ -17,7 +17,7 @@ def test_muon_turns_a_matrix_in_all_directions_alike_and_moves_a_bias_as_adam_do
     random = np.random.default_rng(0)
     left, right = (np.linalg.qr(random.standard_normal((6, 6)))[0] for _ in range(2))
     gradient = {"weight": jnp.asarray(left * np.geomspace(1.0, 0.02, 6) @ right.T), "bias": jnp.asarray([1.0, -0.01])}
-    update = first_update(fr.Muon(0.1, fr.Constant(), vectors=0.5).build(10), gradient)
+    update = first_update(fr.Muon(0.1, fr.ConstantRate(), vectors=0.5).build(10), gradient)
     along = -np.diag(left.T @ np.asarray(update["weight"]) @ right)
     assert np.all((along > 0.06) & (along < 0.13))  # Newton-Schulz leaves 0.7 to 1.2 of η; the gradient's own range is 50
     np.testing.assert_allclose(update["bias"], first_update(optax.nadam(0.05), gradient)["bias"], rtol=1e-5)

@@ -21,7 +21,7 @@ from fredholm.cli import main
 from fredholm.cli.study_file import read_study
 from fredholm.report.page import how_to_go_on
 from fredholm.storage.run_folder import RunFolder
-from fredholm.study import Outcome, StudyFolder, conduct, grid, make_run, one_at_a_time, outcomes, paired, work
+from fredholm.study import Outcome, StudyFolder, grid, make_run, one_at_a_time, outcomes, paired, run_study, work
 from fredholm.study.estimate import estimates
 from fredholm.study.progress import Total
 from fredholm.study.tables import pairs, summary, tidy
@@ -44,7 +44,7 @@ BAD = tiny("impossible", fr.DoubleSampling(), rule=fr.MonteCarlo(1))
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     made = StudyFolder.create(tmp_path_factory.mktemp("study") / "study", "A <study>", [GOOD, OTHER, BAD])
-    conduct(made, progress=False)
+    run_study(made, progress=False)
     return made
 
 
@@ -110,7 +110,7 @@ def test_what_is_finished_is_not_run_again_and_what_is_missing_is(folder, monkey
         raise ValueError("at least 2 points")
 
     monkeypatch.setattr(work, "solve", solve)
-    conduct(folder, progress=False)
+    run_study(folder, progress=False)
     assert trained == ["impossible"]  # a run that failed is tried again
     larger = StudyFolder.create(folder.path, folder.title, [*folder.runs, tiny("wide", network=fr.MLP(5, 1))])
     assert [run.name for run in larger.missing()] == ["impossible", "wide"]
@@ -293,8 +293,8 @@ def test_an_equation_made_in_python_is_known_by_what_it_computes_and_stays_here(
     assert len({run(*numbers).key for numbers in [(), *others]}) == 4
     folder = StudyFolder.create(tmp_path / "study", "own", [run()])
     with pytest.raises(ValueError, match="stays in this process; got workers"):
-        conduct(folder, workers=2, progress=False)
-    assert conduct(folder, progress=False)["own"].metric == "relative_l2"
+        run_study(folder, workers=2, progress=False)
+    assert run_study(folder, progress=False)["own"].metric == "relative_l2"
     opened = StudyFolder.open(folder.path)
     assert estimates(opened.runs).keys() == {run().key}
     with pytest.raises(ValueError, match="made in Python"):
@@ -378,4 +378,4 @@ def is_running(process: int) -> bool:
 
 def test_a_study_is_held_by_one_process_at_a_time(folder):
     with folder.locked(), pytest.raises(ValueError, match="in use by another process"):
-        conduct(folder, progress=False)
+        run_study(folder, progress=False)

@@ -8,8 +8,10 @@ import pytest
 import fredholm as fr
 from fredholm.functions.field import Field
 from fredholm.methods.batch import equal_parts
-from fredholm.training import chunk, loop
+from fredholm.training import tiling
 from fredholm.training.devices import CACHED, points_at_once
+from fredholm.training.settings import settings_of
+from fredholm.training.training import Training
 
 UNIT = fr.Interval(0.0, 1.0)
 EQUATION = fr.Equation(
@@ -41,17 +43,17 @@ def test_loss_and_gradient_are_the_same_a_few_points_at_a_time(equation, method,
     u = Field(fr.MLP(8, 2).build(equation.inputs, equation.outputs, jax.random.key(1)), {}, equation.inputs, equation.outputs)
     other = Field(fr.MLP(8, 2).build(equation.inputs, equation.outputs, jax.random.key(2)), {}, equation.inputs, equation.outputs)
     compute = jax.jit(
-        lambda at_once: method.loss_and_gradient(u, method.init(other), equation, rules, 12, jax.random.key(3), at_once),
+        lambda tile: method.loss_and_gradient(u, method.init(other), equation, rules, 12, jax.random.key(3), tile),
         static_argnums=0,
     )
-    whole, *tiled = (compute(at_once) for at_once in (12, 6, 3, 1))
+    whole, *tiled = (compute(tile) for tile in (12, 6, 3, 1))
     for found in tiled:
         jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-6), found, whole)
 
 
-def test_no_array_of_a_step_has_more_points_than_go_at_once():
-    def step(at_once):
-        return jax.make_jaxpr(lambda u: fr.Standard().loss_and_gradient(u, None, WEAK, rules, 60, jax.random.key(0), at_once))(u)
+def test_no_array_of_a_step_has_more_points_than_go_tile():
+    def step(tile):
+        return jax.make_jaxpr(lambda u: fr.Standard().loss_and_gradient(u, None, WEAK, rules, 60, jax.random.key(0), tile))(u)
 
     rules = WEAK.rules(fr.MonteCarlo(10))
     u = Field(fr.MLP(16, 2).build(2, 1, jax.random.key(1)), {}, 2, 1)
@@ -78,30 +80,28 @@ def test_a_batch_that_fits_is_left_whole():
 
 
 def training(rule, batch, equation=EQUATION):
-    from fredholm.training.settings import prepare
-
-    return loop.Training(prepare(equation, rule=rule, batch=batch, method=fr.Standard(), network=fr.MLP(16, 2), steps=40, seeds=2))
+    return Training(settings_of(equation, rule=rule, batch=batch, method=fr.Standard(), network=fr.MLP(16, 2), steps=40, seeds=2))
 
 
 def test_a_large_step_is_trained_in_tiles_with_the_same_answer(monkeypatch):
     """The network at 2000 × 16 nodes is 2 MB: sixteen times what a core's cache has room for."""
     tiled = training(fr.MonteCarlo(16), 2000)
-    monkeypatch.setattr(chunk, "points_at_once", lambda batch, largest: batch)
+    monkeypatch.setattr(tiling, "points_at_once", lambda batch, largest: batch)
     whole = training(fr.MonteCarlo(16), 2000)
-    assert whole.program.at_once is None
-    assert equal_parts(2000, tiled.program.at_once) >= 16
+    assert whole.one_step.tile is None
+    assert equal_parts(2000, tiled.one_step.tile) >= 16
     for one in (whole, tiled):
         while one.step < 40:
             one.advance(40)
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-4), tiled.states.u, whole.states.u)
 
 
-def test_nodes_that_all_points_share_are_not_looked_at_again_for_every_tile():
-    assert training(fr.Shared(fr.MonteCarlo(4000)), 4000).program.at_once is None
-    assert training(fr.Shared(fr.MonteCarlo(4)), 4000).program.at_once is not None
+def test_nodes_that_all_points_share_are_not_evaluated_again_for_every_tile():
+    assert training(fr.Shared(fr.MonteCarlo(4000)), 4000).one_step.tile is None
+    assert training(fr.Shared(fr.MonteCarlo(4)), 4000).one_step.tile is not None
 
 
 def test_many_points_of_a_condition_neither_cut_the_equation_nor_hold_it_together():
     many = eqx.tree_at(lambda equation: equation.conditions, EQUATION, (fr.Condition(UNIT, 1.0, batch=20_000),))
-    assert training(fr.MonteCarlo(2), 20, many).program.at_once is None
-    assert equal_parts(2000, training(fr.MonteCarlo(16), 2000, many).program.at_once) >= 16
+    assert training(fr.MonteCarlo(2), 20, many).one_step.tile is None
+    assert equal_parts(2000, training(fr.MonteCarlo(16), 2000, many).one_step.tile) >= 16

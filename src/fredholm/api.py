@@ -9,7 +9,7 @@ import jax
 import optax
 
 from fredholm.common.checks import positive_integer
-from fredholm.diagnostics.before import check_settings
+from fredholm.diagnostics.before import check_settings, warn_if_ill_posed
 from fredholm.equation.equation import Defaults, Equation
 from fredholm.functions.protocol import AbstractNetwork
 from fredholm.methods import AbstractMethod, Auto
@@ -90,6 +90,7 @@ def solve(
     settings = resolve(problem, given, seeds=seeds, record_every=record_every, precision=precision, stop=stop)
     check_settings(settings)
     settings, auto = _chosen(settings, open_to_auto(problem, given), progress)
+    warn_if_ill_posed(settings)
     record = RunRecord.of(settings, label, auto, origin)
     with jax.enable_x64(settings.precision == "float64"):
         training = Training(settings)
@@ -135,7 +136,7 @@ def resume(
         )
     given = {"problem": problem, "method": method, "rule": rule, "network": network, "optimizer": optimizer, "stop": stop}
     settings = record.settings.rebuilt("resume(path, ...)", **given, steps=total)
-    check_settings(settings, warn=False)
+    check_settings(settings)
     with jax.enable_x64(settings.precision == "float64"):
         training = Training(settings)
         training.restore(arrays, done, folder.read_history(), record.seconds)

@@ -13,10 +13,10 @@ from fredholm.common.checks import nearest, positive_integer
 from fredholm.equation.equation import Equation
 from fredholm.equation.files import equation_from_file, is_file
 from fredholm.functions.mlp import MLP
-from fredholm.methods import AbstractMethod, Auto
+from fredholm.methods import AbstractMethod, Auto, DelayedTarget
 from fredholm.optimizers import Adam, Muon
 from fredholm.rules import AbstractRule
-from fredholm.training.settings import GENERAL_METHOD, GENERAL_NETWORK, GENERAL_OPTIMIZER, GENERAL_RULE
+from fredholm.training.settings import GENERAL
 from fredholm.training.stopping import Tolerance
 
 PRECISIONS = ("float32", "float64")
@@ -51,7 +51,7 @@ def method_of(problem: Equation, name: str | None, options: Namespace, *, among:
     With `among`, the names of all methods of a comparison, an option may belong to another of them. None where nothing is said of it,
     neither here nor by the problem: `solve` then chooses.
     """
-    usual = problem.defaults.method or GENERAL_METHOD
+    usual = problem.defaults.method or DelayedTarget()
     given = {option: getattr(options, option) for option in METHOD_OPTIONS if hasattr(options, option)}
     if name is None:
         if not given:
@@ -93,7 +93,7 @@ def rule_of(problem: Equation, options: Namespace) -> AbstractRule | None:
     """The rule, or None for the problem's own."""
     if options.rule is None and options.n is None and options.randomize is None:
         return None
-    usual = problem.defaults.rule or GENERAL_RULE
+    usual = problem.defaults.rule or GENERAL.rule
     given: dict[str, Any] = {} if options.n is None else {"n": options.n}
     if options.randomize is not None:
         given["randomize"] = None if options.randomize == "none" else _randomization(options.randomize)
@@ -137,8 +137,8 @@ def _replaced(rule: AbstractRule, given: Mapping[str, Any]) -> AbstractRule:
 def network_of(problem: Equation, options: Namespace) -> Any:
     """A perceptron with what was given, or None for the problem's own network."""
     given = {name: getattr(options, name) for name in ("width", "depth", "activation") if getattr(options, name) is not None}
-    usual = problem.defaults.network or GENERAL_NETWORK
-    return dataclasses.replace(usual if isinstance(usual, MLP) else GENERAL_NETWORK, **given) if given else None
+    usual = problem.defaults.network or GENERAL.network
+    return dataclasses.replace(usual if isinstance(usual, MLP) else GENERAL.network, **given) if given else None
 
 
 def _by_auto(problem: Equation, options: Namespace) -> bool:
@@ -154,8 +154,8 @@ def optimizer_of(problem: Equation, options: Namespace) -> Any:
     given: dict[str, Any] = {} if options.learning_rate is None else {"learning_rate": options.learning_rate}
     if options.schedule is not None:
         given["schedule"] = known("schedule", options.schedule, SCHEDULES)()
-    usual = problem.defaults.optimizer or (Muon() if _by_auto(problem, options) else GENERAL_OPTIMIZER)
-    ours = usual if isinstance(usual, tuple(OPTIMIZERS.values())) else GENERAL_OPTIMIZER
+    usual = problem.defaults.optimizer or (Muon() if _by_auto(problem, options) else GENERAL.optimizer)
+    ours = usual if isinstance(usual, tuple(OPTIMIZERS.values())) else GENERAL.optimizer
     if options.optimizer is not None:
         chosen = known("optimizer", options.optimizer, OPTIMIZERS)
         ours = ours if isinstance(ours, chosen) else chosen()

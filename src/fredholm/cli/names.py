@@ -11,8 +11,9 @@ from typing import Any
 
 import equinox as eqx
 
-from fredholm import methods, optimizers, recipes, rules
+from fredholm import methods, optimizers, rules
 from fredholm.common.checks import nearest
+from fredholm.storage import serialisation as recipes
 
 _SYMBOLS = {
     "int": "∫",

@@ -20,7 +20,7 @@ from fredholm.cli.values import whole
 from fredholm.common.checks import nearest
 from fredholm.functions.mlp import ACTIVATIONS
 from fredholm.paper.theory.worked import RUNS, STEPS
-from fredholm.study.zoo import CASES, COLUMNS, file_name
+from fredholm.study.zoo import CASES, COLUMNS
 
 DESCRIPTION = "Neural solvers for integro-differential equations, without the integral bias."
 EXAMPLES = """\
@@ -213,8 +213,8 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
     _add_training(compare)
     group = compare.add_argument_group("the zoo")
     group.add_argument("--zoo", action="store_true", help="every equation of the zoo by its recipe, beside the methods with one sample")
-    group.add_argument("--cases", metavar="NAME", nargs="+", help=f"only these: {', '.join(map(file_name, CASES))}")
-    group.add_argument("--columns", metavar="NAME", nargs="+", help=f"only these: {', '.join(map(file_name, COLUMNS))}")
+    group.add_argument("--cases", metavar="NAME", nargs="+", help=f"only these: {', '.join(map(zoo.kebab_words, CASES))}")
+    group.add_argument("--columns", metavar="NAME", nargs="+", help=f"only these: {', '.join(map(zoo.kebab_words, COLUMNS))}")
     group.add_argument("--scale", metavar="X", type=_number, default=1.0, help="share of the steps to do, for a quick look")
     compare.set_defaults(run_command=lambda options: zoo_or_methods(compare, options))
     usage = "resume RUN [options]"

@@ -16,7 +16,8 @@ from fredholm.cli.resuming import own_part
 from fredholm.cli.studies import study_report
 from fredholm.cli.training import print_results
 from fredholm.storage.run_folder import RunFolder, write_atomically
-from fredholm.study.folder import STUDY
+from fredholm.study.folder import STUDY, StudyFolder
+from fredholm.training.record import RunRecord
 
 SUFFIXES = (".nc", ".csv")
 
@@ -24,7 +25,7 @@ SUFFIXES = (".nc", ".csv")
 def report(options: Namespace) -> int:
     """`fredholm report`."""
     folder = Path(options.run)
-    if (folder / STUDY).is_file():
+    if (folder / STUDY).is_file() and not StudyFolder.open(folder).is_by_name:
         return study_report(folder)
     solutions = _solutions(folder, options.problem)
     print_results(solutions)
@@ -75,7 +76,7 @@ def _solutions(folder: Path, problem: str | None) -> Mapping[str, fr.Solution]:
     """The run of a folder, or the runs in it."""
     if (folder / "run.json").is_file() or not folder.is_dir():
         solution = loaded(folder, problem)
-        return {str(solution.settings["label"]): solution}
+        return {solution.label: solution}
     found = sorted(place.parent for place in folder.glob("*/run.json"))
     if not found:
         raise ValueError(f"{folder} is not a run folder: it has no run.json, nor has a folder in it. Expected what solve or compare wrote.")
@@ -84,12 +85,11 @@ def _solutions(folder: Path, problem: str | None) -> Mapping[str, fr.Solution]:
 
 
 def _label(solution: fr.Solution, place: Path, among: list[fr.Solution]) -> str:
-    label = str(solution.settings["label"])
-    return label if sum(str(other.settings["label"]) == label for other in among) == 1 else place.name
+    return solution.label if sum(other.label == solution.label for other in among) == 1 else place.name
 
 
 def loaded(folder: Path, given: str | None) -> fr.Solution:
     """A run from its folder, with the equation that the user gives again."""
-    settings = RunFolder.open(folder).read_settings()
-    problem = None if given is None else problem_of(given, (settings["origin"] or {}).get("set") or ())
-    return fr.load(folder, problem=problem, network=own_part(problem, settings, "network"))
+    record = RunRecord.from_json(RunFolder.open(folder).read_settings())
+    problem = None if given is None else problem_of(given, (record.origin or {}).get("set") or ())
+    return fr.load(folder, problem=problem, network=own_part(problem, record.settings, "network"))

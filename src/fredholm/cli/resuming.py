@@ -1,6 +1,5 @@
 """`fredholm resume`: the only command that may import what a run recorded, the file of a user's own equation, and it says so."""
 
-import json
 from argparse import Namespace
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,98 +9,69 @@ import fredholm as fr
 from fredholm.cli import values
 from fredholm.cli.choices import problem_of
 from fredholm.cli.folders import training_in
-from fredholm.cli.training import COMPARISON, compared, finish, place_in, start
+from fredholm.cli.training import finish
 from fredholm.common.checks import positive_integer
 from fredholm.equation.equation import Equation
 from fredholm.equation.files import is_file, split
 from fredholm.storage.run_folder import RunFolder
-from fredholm.storage.serialisation import NotRebuildableError, decode
-from fredholm.training.settings import GENERAL_STEPS
-from fredholm.training.status import Status
+from fredholm.study.comparison import continued
+from fredholm.study.folder import STUDY, StudyFolder
+from fredholm.training.record import RunRecord
+from fredholm.training.settings import RecordedSettings
 from fredholm.training.stopping import Tolerance
 
 
 def resume(options: Namespace) -> int:
     """`fredholm resume`: a run, or a comparison with those of its runs that are not finished."""
     folder = Path(options.run)
-    if (folder / COMPARISON).is_file() and not (folder / "run.json").exists():
-        return _resume_comparison(folder, options)
-    settings = RunFolder.open(folder).read_settings()
-    total = _total(options.steps, settings["steps"])
-    done = settings["done"]
-    if done == (settings["steps"] if total is None else total):
-        more = f"--steps {2 * done} for a larger total, or --steps +{done} for so many more"
-        raise ValueError(f"{folder}: the run has done all of its {done} steps. To go on, give {more}.")
+    if (folder / STUDY).is_file():
+        return _resume_comparison(StudyFolder.open(folder), options)
+    record = RunRecord.from_json(RunFolder.open(folder).read_settings())
+    total = _total(options.steps, record.settings.steps)
+    if record.done == (record.settings.steps if total is None else total):
+        more = f"--steps {2 * record.done} for a larger total, or --steps +{record.done} for so many more"
+        raise ValueError(f"{folder}: the run has done all of its {record.done} steps. To go on, give {more}.")
     with RunFolder(folder).locked():
         pass  # Refuses at once a run that another process has, before anything is imported or compiled.
-    source = _source(folder, settings, options.problem)
+    source = _source(folder, record.origin, record.settings, options.problem)
     with training_in(folder, source):
-        problem = None if source is None else problem_of(source, _recorded_options(settings, source))
-        solution = _continued(folder, settings, total, problem, options)
-    return finish({str(solution.settings["label"]): solution}, folder)
+        problem = None if source is None else problem_of(source, _recorded_options(record.origin, source))
+        parts = {name: own_part(problem, record.settings, name) for name in ("method", "rule", "network", "optimizer")}
+        stop = None if options.stop_at is None else Tolerance(options.stop_at)
+        limits = {"stop": stop, "minutes": options.minutes, "checkpoint_every": options.checkpoint_every}
+        solution = fr.resume(folder, total, problem=problem, throw=False, progress=True, **parts, **limits)
+    return finish({solution.label: solution}, folder)
 
 
-def _resume_comparison(folder: Path, options: Namespace) -> int:
-    """Runs that are finished are loaded, others are continued, and what had not begun is started as the comparison's command says."""
-    from fredholm.cli.parser import parse  # the parser knows every command, so this module cannot import it at the top
-
-    try:
-        started = parse([str(part) for part in json.loads((folder / COMPARISON).read_text(encoding="utf-8"))["command"]])
-    except (OSError, ValueError, KeyError, TypeError, SystemExit) as error:
-        raise ValueError(f"{folder / COMPARISON} cannot be read: {error}") from None
-    if started.name != "compare":
-        raise ValueError(f"{folder / COMPARISON}: expected the command of a comparison, got {started.name!r}.")
-    if options.problem is None and is_file(started.problem):
-        _announce(folder, started.problem)
-    started.problem = options.problem or started.problem
-    problem = problem_of(started.problem, started.set)
-    methods, keywords = compared(problem, started)
-    keywords["steps"] = _total(options.steps, keywords["steps"] or problem.defaults.steps or GENERAL_STEPS) or keywords["steps"]
-    options.stop_at = started.stop_at if options.stop_at is None else options.stop_at
-    solutions = {}
-    with training_in(folder, started.problem), RunFolder(folder).locked():
-        for name, method in methods.items():
-            place = place_in(folder, name)
-            if not (place / "run.json").exists():
-                solutions[name] = start(problem, method, {**keywords, "minutes": options.minutes}, place, name, started)
-                continue
-            settings = RunFolder.open(place).read_settings()
-            total = _total(options.steps, settings["steps"])
-            if total == settings["done"] or (total is None and _has_ended(settings)):
-                solutions[name] = fr.load(place, problem=problem, network=own_part(problem, settings, "network"))
-            else:
-                solutions[name] = _continued(place, settings, total, problem, options)
-    return finish(solutions, folder)
+def _resume_comparison(study: StudyFolder, options: Namespace) -> int:
+    """Runs that are finished are loaded, others are continued or started."""
+    if not study.is_by_name:
+        raise ValueError(f"{study.path} is the folder of a study. To go on with it, give the command that started it again.")
+    origin, first = study.about.get("origin") or {}, study.runs[0].settings
+    source = _source(study.path, origin, first, options.problem)
+    steps = {run.name: _total(options.steps, run.settings.steps) or run.settings.steps for run in study.runs}
+    with training_in(study.path, source):
+        problem = None if source is None else problem_of(source, _recorded_options(origin, source))
+        how = {"minutes": options.minutes, "checkpoint_every": options.checkpoint_every, "progress": True, "origin": origin}
+        solutions = continued(study, problem, steps, how)
+    return finish(solutions, study.path)
 
 
-def _continued(folder: Path, settings: Mapping[str, Any], total: int | None, problem: Equation | None, options: Namespace) -> fr.Solution:
-    parts = {name: own_part(problem, settings, name) for name in ("method", "rule", "network", "optimizer")}
-    stop = None if options.stop_at is None else Tolerance(options.stop_at)
-    limits = {"stop": stop, "minutes": options.minutes, "checkpoint_every": options.checkpoint_every}
-    return fr.resume(folder, total, problem=problem, throw=False, progress=True, **parts, **limits)
-
-
-def own_part(problem: Equation | None, settings: Mapping[str, Any], name: str) -> Any:
+def own_part(problem: Equation | None, settings: RecordedSettings, name: str) -> object:
     """The user's own network, or another part that a folder cannot hold, from the defaults of the user's equation; else None."""
-    try:
-        decode(settings[name])
-    except NotRebuildableError:
-        return None if problem is None else getattr(problem.defaults, name)
-    return None
+    return getattr(problem.defaults, name) if problem is not None and settings.is_own(name) else None
 
 
-def _source(folder: Path, settings: Mapping[str, Any], given: str | None) -> str | None:
+def _source(folder: Path, origin: Mapping[str, Any] | None, settings: RecordedSettings, given: str | None) -> str | None:
     """Where the equation is found again: as the user says now, or as the run recorded it; None where the folder holds it."""
     if given is not None:
         return given
-    recorded = (settings.get("origin") or {}).get("file")
+    recorded = (origin or {}).get("file")
     if recorded:
         _announce(folder, str(recorded))
         return str(recorded)
-    try:
-        decode(settings["problem"])
-    except NotRebuildableError:
-        raise ValueError(f"{folder}: its equation was made in Python and is not in the folder; give --problem file.py:name.") from None
+    if settings.is_own("problem"):
+        raise ValueError(f"{folder}: its equation was made in Python and is not in the folder; give --problem file.py:name.")
     return None
 
 
@@ -113,9 +83,9 @@ def _announce(folder: Path, recorded: str) -> None:
     print(f"importing {name} from {path}, which the run was started with", flush=True)
 
 
-def _recorded_options(settings: Mapping[str, Any], source: str) -> list[str]:
+def _recorded_options(origin: Mapping[str, Any] | None, source: str) -> list[str]:
     """What --set gave to the function in the user's file."""
-    return list((settings.get("origin") or {}).get("set") or ()) if is_file(source) else []
+    return list((origin or {}).get("set") or ()) if is_file(source) else []
 
 
 def _total(steps: str | None, planned: int) -> int | None:
@@ -127,8 +97,3 @@ def _total(steps: str | None, planned: int) -> int | None:
     except ValueError:
         raise ValueError(f"--steps: got {steps!r}; expected the new total, for instance 20000, or +5000 for so many more.") from None
     return planned + number if steps.startswith("+") else number
-
-
-def _has_ended(settings: Mapping[str, Any]) -> bool:
-    ends = {Status[name] for name, _ in settings["status"]}
-    return not ends & {Status.INTERRUPTED, Status.OUT_OF_TIME}

@@ -5,6 +5,7 @@ from argparse import Namespace
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -17,7 +18,7 @@ from fredholm.cli.names import kebab
 from fredholm.cli.study_file import read_study
 from fredholm.common.statistics import bootstrap_interval
 from fredholm.report.plots.names import with_interval
-from fredholm.study import Outcome, Run, StudyFolder, conduct, outcomes
+from fredholm.study import Outcome, Run, StudyFolder, outcomes, run_study
 from fredholm.study.estimate import estimates, words
 from fredholm.study.folder import STUDY
 
@@ -28,7 +29,7 @@ def study(options: Namespace) -> int:
     """`fredholm study`."""
     title, runs = read_study(Path(options.study))
     folder = StudyFolder.create(options.out or Path("runs") / kebab(Path(options.study).stem), title, runs)
-    return _ended(_finish(folder, _conducted(folder, options)))
+    return ended(_finish(folder, run_here(folder, options)))
 
 
 def reproduce(options: Namespace) -> int:
@@ -40,9 +41,7 @@ def reproduce(options: Namespace) -> int:
     if len(names) > 1 or options.estimate:
         _print_plans(folders)
     return (
-        0
-        if options.estimate
-        else _ended([failed for folder in folders.values() for failed in _finish(folder, _conducted(folder, options))])
+        0 if options.estimate else ended([failed for folder in folders.values() for failed in _finish(folder, run_here(folder, options))])
     )
 
 
@@ -67,7 +66,7 @@ def _print_plans(folders: Mapping[str, StudyFolder]) -> None:
         print(f"{'all':<12}{len(seen)} runs: about {words(sum(estimates(seen.values()).values()))} on 2 cores", flush=True)
 
 
-def _ended(failed: list[str]) -> int:
+def ended(failed: list[str]) -> int:
     """0, or an error with the runs that failed."""
     if failed:
         raise CommandError(f"{len(failed)} runs failed: {', '.join(failed[:5])}. Their reasons are in the tables; they are tried again.")
@@ -77,8 +76,8 @@ def _ended(failed: list[str]) -> int:
 def _plan(missing: list[Run], runs: int) -> str:
     """What is to be done, and how long it will take."""
     unique = {run.key: run for run in missing}
-    steps = sorted({run.settings["steps"] for run in missing})
-    seeds = sorted({len(run.settings["seeds"]) for run in missing})
+    steps = sorted({run.settings.steps for run in missing})
+    seeds = sorted({len(run.settings.seeds) for run in missing})
     time = sum(estimates(unique.values()).values())
     todo = f"{len(unique)} of {runs} runs to do" if unique else f"nothing to do for its {runs} runs"
     spread = f", {_range(steps)} steps, {_range(seeds)} seeds: about {words(time)} on 2 cores" if unique else ""
@@ -89,17 +88,13 @@ def _range(values: list[int]) -> str:
     return f"{values[0]:,}" if len(values) == 1 else f"{values[0]:,} to {values[-1]:,}"
 
 
-def _conducted(folder: StudyFolder, options: Namespace) -> dict[str, Outcome]:
+def run_here(folder: StudyFolder, options: Namespace) -> dict[str, Outcome]:
+    """Says what is to be done, and runs it: here, in several processes or on a cluster."""
     print(f"{folder.title}\n{_plan(folder.missing(), len(folder.runs))}", flush=True)
     again = shlex.join(["fredholm", *options.command])
     try:
-        return conduct(
-            folder,
-            workers=options.workers,
-            scheduler=options.scheduler,
-            cores=options.cores,
-            checkpoint_every=options.checkpoint_every,
-        )
+        where: Any = {name: getattr(options, name, None) for name in ("workers", "scheduler", "cores", "checkpoint_every")}
+        return run_study(folder, **where)
     except fr.Interrupted as error:
         raise Paused(f"interrupted at step {error.solution.steps} of a run; it is saved. Continue with: {again}") from error
     except KeyboardInterrupt:
@@ -142,7 +137,7 @@ def _finish(folder: StudyFolder, found: Mapping[str, Outcome]) -> list[str]:
 
 def _print_results(folder: StudyFolder, found: Mapping[str, Outcome]) -> None:
     made = Table(box=SIMPLE_HEAD, caption="best error, mean over the seeds [95 % interval]")
-    for heading in ("run", "metric", "best", "end", "seeds well"):
+    for heading in ("run", "metric", "best", "end", "seeds succeeded"):
         made.add_column(heading, justify="left" if heading in ("run", "metric") else "right", overflow="fold")
     for run in folder.runs:
         one = found.get(run.name)
@@ -168,7 +163,7 @@ def status(options: Namespace) -> int:
         if len(places) == 1:
             for run, state in zip(folder.runs, states, strict=True):
                 reason = f"  {state.reason}" if state.reason else ""
-                print(f"  {state.word:<10} step {state.done} of {run.settings['steps']}  {run.name}  {run.key}{reason}")
+                print(f"  {state.word:<10} step {state.done} of {run.settings.steps}  {run.name}  {run.key}{reason}")
         size = sum(file.stat().st_size for run in {r.key: r for r in folder.runs}.values() for file in folder.place(run).glob("*"))
         print(f"  {size / 2**20:.1f} MiB of runs, about {words(sum(estimates(folder.missing()).values()))} left on 2 cores", flush=True)
     return 0

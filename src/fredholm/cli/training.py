@@ -1,6 +1,5 @@
 """The commands that start a training: solve and compare."""
 
-import json
 import shlex
 from argparse import Namespace
 from collections.abc import Mapping
@@ -18,10 +17,9 @@ from fredholm.cli.folders import CommandError, Paused, folder_for, training_in, 
 from fredholm.common.statistics import bootstrap_interval
 from fredholm.equation.equation import Equation
 from fredholm.equation.files import is_file
-from fredholm.storage.run_folder import RunFolder, write_atomically
-from fredholm.training.settings import GENERAL_RULE
-
-COMPARISON = "compare.json"  # the command of a comparison, so that resume can start what had not begun
+from fredholm.storage.run_folder import RunFolder, file_name
+from fredholm.training.settings import GENERAL
+from fredholm.training.status import describe_failures
 
 
 def solve(options: Namespace) -> int:
@@ -30,22 +28,23 @@ def solve(options: Namespace) -> int:
     method, keywords = method_of(problem, options.method, options), keywords_of(problem, options)
     folder = folder_for(options.problem, options.out)
     with training_in(folder, options.problem):
-        solution = start(problem, method, keywords, folder, options.label, options)
-    return finish({str(solution.settings["label"]): solution}, folder)
+        solution = fr.solve(
+            problem, method, **keywords, out=folder, throw=False, progress=True, label=options.label, origin=origin_of(options)
+        )
+    return finish({solution.label: solution}, folder)
 
 
 def compare(options: Namespace) -> int:
     """`fredholm compare`."""
     names = list(options.methods)
-    if len({place_in(Path(), name) for name in names}) != len(names):
+    if len({file_name(name) for name in names}) != len(names):
         raise ValueError(f"--methods: got {' '.join(names)}; expected different methods.")
     problem = problem_of(options.problem, options.set)
     methods, keywords = compared(problem, options)
     folder = folder_for(options.problem, options.out)
-    command = json.dumps({"command": options.command}, indent=2, ensure_ascii=False)
-    with training_in(folder, options.problem), RunFolder.create(folder).locked():
-        write_atomically(folder / COMPARISON, lambda file: file.write(command.encode()))
-        solutions = {name: start(problem, methods[name], keywords, place_in(folder, name), name, options) for name in names}
+    RunFolder.free(folder)  # what is there already is continued by fredholm resume
+    with training_in(folder, options.problem):
+        solutions = fr.compare(problem, methods, **keywords, out=folder, progress=True, origin=origin_of(options))
     return finish(solutions, folder)
 
 
@@ -53,23 +52,18 @@ def compared(problem: Equation, options: Namespace) -> tuple[dict[str, Any], dic
     """The methods by name and the keywords of all; each is tried on the rules, so that nothing starts if one of them cannot."""
     keywords = keywords_of(problem, options)
     methods = {name: method_of(problem, name, options, among=options.methods) for name in options.methods}
-    rule = keywords["rule"] or problem.defaults.rule or GENERAL_RULE
+    rule = keywords["rule"] or problem.defaults.rule or GENERAL.rule
+    assert rule is not None
     for method in methods.values():
         if not isinstance(method, fr.Auto):
             method.check(problem, problem.rules(rule))
     return methods, keywords
 
 
-def place_in(folder: Path, name: str) -> Path:
-    """Where a comparison keeps the run of this name."""
-    return folder / ("".join(letter if letter.isalnum() or letter in "-_.=" else "-" for letter in name).strip("-.") or "run")
-
-
-def start(problem: Equation, method: Any, keywords: Mapping[str, Any], folder: Path, label: str | None, options: Namespace) -> fr.Solution:
-    """A training from its beginning. The file of a user's own equation is recorded, so that resume can ask for it again."""
+def origin_of(options: Namespace) -> dict[str, Any]:
+    """What a run records of its command. The file of a user's own equation is among it, so that resume can ask for it again."""
     file = options.problem if is_file(options.problem) else None
-    origin = {"command": ["fredholm", *options.command], "file": file, "set": list(options.set)}
-    return fr.solve(problem, method, **keywords, out=folder, throw=False, progress=True, label=label, origin=origin)
+    return {"command": ["fredholm", *options.command], "file": file, "set": list(options.set)}
 
 
 def finish(solutions: Mapping[str, fr.Solution], folder: Path) -> int:
@@ -81,7 +75,7 @@ def finish(solutions: Mapping[str, fr.Solution], folder: Path) -> int:
         again = f"fredholm report {shlex.quote(str(folder))}"
         raise Paused(f"interrupted; the training is done and saved. Make its page with: {again}") from None
     print(f"{'run':<10}{folder}\n{'page':<10}{page}", flush=True)
-    failed = [_failed(solution, name) for name, solution in solutions.items() if not solution.good.all()]
+    failed = [f"{name}: {'; '.join(describe_failures(one.status, one.seeds))}" for name, one in solutions.items() if not one.good.all()]
     if failed:
         raise CommandError(f"{'; '.join(failed)}. The last good states are in {folder}")
     return 0
@@ -96,14 +90,14 @@ def print_results(solutions: Mapping[str, fr.Solution]) -> None:
     metric = next((score[0] for score in scores.values() if score), "loss")
     table = Table(box=SIMPLE_HEAD)
     unknowns = list(dict.fromkeys(name for solution in solutions.values() for name in solution.unknowns))
-    for heading in ("method", f"{metric}, mean", "95 % interval over seeds", *unknowns, "seeds well", "steps", "seconds"):
+    for heading in ("method", f"{metric}, mean", "95 % interval over seeds", *unknowns, "seeds succeeded", "steps", "seconds"):
         table.add_column(heading, justify="left" if heading == "method" else "right", overflow="fold")
     for name, solution in solutions.items():
         score = scores[name]
         mean, low, high = score[1] if score else _last_loss(solution)
         seeds = f"{int(solution.good.sum())} of {len(solution.seeds)}"
         learned = [_learned(solution, unknown) for unknown in unknowns]
-        interval = rf"\[{low:.3g}, {high:.3g}]" if np.isfinite(low) else "takes two seeds"
+        interval = rf"\[{low:.3g}, {high:.3g}]" if np.isfinite(low) else "needs at least two seeds"
         table.add_row(name, f"{mean:.3g}", interval, *learned, seeds, str(solution.steps), f"{solution.seconds:.1f}")
     Console().print(table)
 
@@ -119,9 +113,3 @@ def _last_loss(solution: fr.Solution) -> tuple[float, float, float]:
     if not solution.history.sizes["step"] or not solution.good.any():
         return (np.nan, np.nan, np.nan)
     return bootstrap_interval(np.asarray(solution.history["loss"])[solution.good, -1])
-
-
-def _failed(solution: fr.Solution, name: str) -> str:
-    entries = [(seed, entry) for seed, entry in zip(solution.seeds, solution.status, strict=True) if entry.status.is_failure]
-    where = ", ".join(f"seed {seed} at step {entry.step}" for seed, entry in entries)
-    return f"{name}: {len(entries)} of {len(solution.seeds)} seeds failed ({where})"

@@ -12,19 +12,18 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-import fredholm as fr
 from fredholm.cli import values
-from fredholm.cli.folders import Paused
+from fredholm.cli.studies import ended, run_here
 from fredholm.common.checks import nearest, real
 from fredholm.problems.classes import CLASSES
-from fredholm.report.page import Section, write_page
 from fredholm.report.plots.errors import plot_errors
 from fredholm.storage.run_folder import write_atomically
-from fredholm.study.zoo import CASES, COLUMNS, RECIPE, Result, cell, file_name, is_met, result, solved
+from fredholm.study.folder import StudyFolder
+from fredholm.study.page import write_study_page
+from fredholm.study.zoo import CASES, COLUMNS, RECIPE, Result, Results, cell, is_met, results, zoo_runs
 
 FOLDER = "runs/zoo"
 OPTIONS = ("name", "run_command", "verbose", "command", "zoo", "cases", "columns", "scale", "seeds", "out")
-Results = dict[str, dict[str, Result]]  # by case, by column
 
 
 def compare_zoo(options: Namespace, given: Sequence[str]) -> int:
@@ -33,30 +32,31 @@ def compare_zoo(options: Namespace, given: Sequence[str]) -> int:
         raise ValueError(f"compare --zoo: got {', '.join(given)}; expected only --cases, --columns, --scale, --seeds and --out.")
     cases, columns = _chosen("case", options.cases, CASES), _chosen("column", options.columns, dict.fromkeys(COLUMNS))
     scale, seeds = real("--scale", options.scale, low=1e-6, high=100.0), values.seeds(options.seeds)
-    folder, results, sections = Path(options.out or FOLDER), {}, {}
-    try:
-        for plan, solution in solved(cases, columns, folder, seeds, scale):
-            results.setdefault(plan.case, {})[plan.column] = result(solution)
-            sections.setdefault(plan.case, {})[plan.column] = solution
-            write_tables(results, columns, folder, options.command)
-    except fr.Interrupted as error:
-        again = shlex.join(["fredholm", *options.command])
-        raise Paused(f"interrupted at step {error.solution.steps} of a run; it is saved. Continue with: {again}") from error
-    Console().print(table(results, columns))
-    picture = draw(results, columns, folder / "zoo.png")
-    page = write_page([Section(case, solutions) for case, solutions in sections.items()], folder / "report.html", "The zoo")
-    print(f"{'tables':<10}{folder / 'zoo.md'}, {folder / 'zoo.csv'}\n{'picture':<10}{picture}\n{'page':<10}{page}", flush=True)
-    return 0
+    folder = StudyFolder.create(options.out or FOLDER, "The zoo", zoo_runs(cases, columns, seeds, scale))
+    found = run_here(folder, options)
+    made = results(found)
+    write_tables(made, columns, folder.path, options.command)
+    Console().print(table(made, columns))
+    picture = draw(made, columns, folder.path / "zoo.png")
+    page = write_study_page(folder, found)
+    places = f"{folder.path / 'zoo.md'}, {folder.path / 'zoo.csv'}"
+    print(f"{'tables':<10}{places}\n{'picture':<10}{picture}\n{'page':<10}{page}", flush=True)
+    return ended([run.name for run in folder.runs if folder.failure(run)])
+
+
+def kebab_words(text: str) -> str:
+    """A name without blanks and signs, as one types it."""
+    return "-".join("".join(letter if letter.isalnum() else " " for letter in text).split())
 
 
 def _chosen(kind: str, names: Sequence[str] | None, known: Mapping[str, object]) -> list[str]:
     """The names that were given, as `fractional-d-2` or in full; all of them where none was."""
-    by_file_name = {file_name(name): name for name in known}
+    by_file_name = {kebab_words(name): name for name in known}
     found = []
     for name in names or known:
-        if file_name(name) not in by_file_name:
+        if kebab_words(name) not in by_file_name:
             raise nearest(kind, name, by_file_name)
-        found.append(by_file_name[file_name(name)])
+        found.append(by_file_name[kebab_words(name)])
     return found
 
 
@@ -130,7 +130,7 @@ def markdown(results: Results, columns: Sequence[str], command: str) -> str:
         f"Written by `{command}`. Relative L2 error of the answer, mean over the seeds with its 95 % interval; minutes are",
         "those of all seeds of the recipe together, on the machine that wrote the page. The columns on the right have one random sample of",
         "every integral (double sampling two), and as many steps and evaluations of u in a step as the recipe: what the bias of the",
-        "standard loss costs, and what the unbiased methods do with the same budget. ✗n: n seeds did not end well.",
+        "standard loss costs, and what the unbiased methods do with the same budget. ✗n: n seeds failed.",
         "",
         f"| {' | '.join(heads)} |",
         "|---" * len(heads) + "|",

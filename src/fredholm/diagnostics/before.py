@@ -14,14 +14,12 @@ from fredholm.training.settings import RunSettings
 from fredholm.training.status import ProblemWarning
 
 
-def check_settings(settings: RunSettings, *, warn: bool = True) -> None:
-    """Refuses what makes no sense together, before a step is compiled, and warns of what looks wrong in the equation."""
+def check_settings(settings: RunSettings) -> None:
+    """Refuses what makes no sense together, before a step is compiled."""
     with jax.enable_x64(settings.precision == "float64"):
         check_equation(settings.problem, settings.rules, settings.network)
         if isinstance(settings.method, AbstractMethod):
             settings.method.check(settings.problem, settings.rules)
-    if warn:
-        warn_if_ill_posed(settings)
 
 
 def warn_if_ill_posed(settings: RunSettings) -> None:

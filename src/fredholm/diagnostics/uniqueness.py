@@ -13,6 +13,7 @@ from jaxtyping import Array, Float
 
 from fredholm.common.compiling import compiled_once
 from fredholm.domains import AbstractDomain, Base
+from fredholm.equation.conditions import AbstractCondition
 from fredholm.equation.equation import Equation, residuals
 from fredholm.equation.estimate import draw, estimate
 from fredholm.equation.probe import fresh_field, pick, sample_points
@@ -126,7 +127,7 @@ def _jacobians(
     count = max(POINTS, 2 * u.outputs * len(exponents))
     falls = not all(measure.is_finite for measure in _measures(equation))
     for number, (residual, rules) in enumerate(residuals(equation, own)):
-        if number and residual.weight == 0:
+        if isinstance(residual, AbstractCondition) and residual.weight == 0:
             continue
 
         def value(parameters: Any, x: Any, residual: AbstractResidual = residual, rules: Sequence[AbstractRule] = rules) -> Any:

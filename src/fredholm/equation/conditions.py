@@ -13,11 +13,11 @@ from fredholm.common.checks import positive_integer, real
 from fredholm.domains import AbstractDistribution, AbstractDomain, Base, Offline, Point, Record
 from fredholm.equation.operators import derivative
 from fredholm.equation.residual import AbstractResidual, Integral, as_vector, call, minus
-from fredholm.functions.field import Field
+from fredholm.functions.field import Function
 from fredholm.rules import AbstractRule
 
 
-def _value(u: Field, x: Any) -> Any:
+def _value(u: Function, x: Any) -> Any:
     return u(x)
 
 
@@ -57,7 +57,7 @@ class Condition(AbstractCondition):
     def law(self) -> AbstractDomain:
         return self.at
 
-    def local_residual(self, u: Field, x: Any) -> Float[Array, "e"]:
+    def local_residual(self, u: Function, x: Any) -> Float[Array, "e"]:
         return minus("of", self.of(u, x), "value", call(self.value, x))
 
 
@@ -99,11 +99,11 @@ class Periodic(AbstractCondition):
     def law(self) -> AbstractDomain:
         return self.at if isinstance(self.at, Point) else Faces(self.at, self.to)
 
-    def local_residual(self, u: Field, x: Any) -> Float[Array, "e"]:
+    def local_residual(self, u: Function, x: Any) -> Float[Array, "e"]:
         p, q = (x, self.to.map(jnp.zeros(0))[0]) if isinstance(self.at, Point) else (x.at, x.to)
         return self._jet(u, p) - self._jet(u, q)
 
-    def _jet(self, u: Field, x: Float[Array, "d"]) -> Float[Array, "e"]:
+    def _jet(self, u: Function, x: Float[Array, "d"]) -> Float[Array, "e"]:
         """B[u] and its derivatives at one point."""
 
         def of(point: Float[Array, "d"]) -> Any:
@@ -156,7 +156,7 @@ class Data(AbstractCondition):
             return super().points(batch, rules, key)
         return Record(**{name: jnp.asarray(column, float) for name, column in self.observed.columns.items()})
 
-    def local_residual(self, u: Field, x: Any) -> Float[Array, "e"]:
+    def local_residual(self, u: Function, x: Any) -> Float[Array, "e"]:
         return minus("of", self.of(u, x.point), "values", x.value)
 
 
@@ -197,7 +197,7 @@ class IntegralCondition(AbstractCondition):
     def is_weak(self) -> bool:
         return True
 
-    def local_residual(self, u: Field, x: Any) -> Float[Array, "e"]:
+    def local_residual(self, u: Function, x: Any) -> Float[Array, "e"]:
         return -as_vector("value", call(self.value, x))
 
 

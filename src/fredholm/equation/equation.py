@@ -15,7 +15,7 @@ from fredholm.equation.conditions import AbstractCondition
 from fredholm.equation.evaluation import AbstractEvaluation, Evaluation
 from fredholm.equation.residual import AbstractResidual, Integral, as_vector, call, minus
 from fredholm.equation.view import View
-from fredholm.functions.field import Field
+from fredholm.functions.field import Function
 from fredholm.rules import AbstractRule
 
 
@@ -107,11 +107,11 @@ class Equation(AbstractResidual):
         """The rule of every integral, the equation's own first and then those of its conditions: its own one, or else this."""
         return tuple(integral.rule or rule for residual in (self, *self.conditions) for integral in residual.integrals)
 
-    def local_residual(self, u: Field, x: Any) -> Float[Array, "e"]:
+    def local_residual(self, u: Function, x: Any) -> Float[Array, "e"]:
         y = call(self.y, x)
         return -as_vector("y", y) if self.f is None else minus("f", self.f(u, x), "y", y)
 
-    def squared_terms(self, u: Field, x: Any, inside: Float[Array, "_"]) -> Float[Array, ""]:
+    def squared_terms(self, u: Function, x: Any, inside: Float[Array, "_"]) -> Float[Array, ""]:
         """The sum of the squares of f, y and the integrals (`inside`) at one x: what a residual is small or large beside."""
         y = as_vector("y", call(self.y, x))
         f = self.local_residual(u, x) + y

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from fredholm.domains import AbstractDomain, Record
-from fredholm.functions.field import Field
+from fredholm.functions.field import Function
 from fredholm.rules import AbstractRule
 
 Place = Array | Record  # x: a point of the domain, or a record of named parts (a volume)
@@ -41,7 +41,7 @@ class Integral(eqx.Module):
             raise ValueError(f"Integral over: at one x it returned {domain!r}; expected a domain, for instance Interval(0.0, x[0]).")
         return domain
 
-    def integrand(self, u: Field, x: Any, t: Any) -> Float[Array, "e"]:
+    def integrand(self, u: Function, x: Any, t: Any) -> Float[Array, "e"]:
         """g at one node, as a vector over the equations."""
         return as_vector("g", self.g(u, x, t))
 
@@ -69,7 +69,7 @@ class AbstractResidual(eqx.Module):
         """True where there is no f: nothing but integrals depends on u."""
 
     @abstractmethod
-    def local_residual(self, u: Field, x: Any) -> Float[Array, "e"]:
+    def local_residual(self, u: Function, x: Any) -> Float[Array, "e"]:
         """What the residual holds besides the integrals: f[u](x) − y(x)."""
 
     @property

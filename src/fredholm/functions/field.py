@@ -65,8 +65,8 @@ class Evaluated:
         """The derivative at x along a direction."""
         return self._along(direction) if x is self._x else jax.jvp(self._u, (x,), (direction,))[1]
 
-    def __getattr__(self, name: str) -> Float[Array, ""]:
-        return getattr(self._u, name)
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._u, name)  # a learned scalar
 
 
 def evaluated(u: Function, x: Float[Array, "d"] | None) -> Function:

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -21,10 +22,10 @@ class AbstractNetwork(eqx.Module):
 class OwnNetwork(AbstractNetwork):
     """The user's own network: a function `key -> network`, called for every seed, or one Equinox module that every seed starts from."""
 
-    source: Callable[..., Function]
+    source: Callable[..., Any]
 
     def build(self, inputs: int, outputs: int, key: Key[Array, ""]) -> Function:
-        network = self.source if isinstance(self.source, eqx.Module) else self.source(key)
+        network: Any = self.source if isinstance(self.source, eqx.Module) else self.source(key)
         shape = eqx.filter_eval_shape(network, jax.ShapeDtypeStruct((inputs,), float))
         if shape.shape != (outputs,) and not (outputs == 1 and shape.shape == ()):
             raise ValueError(

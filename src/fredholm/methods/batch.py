@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Key
 
+from fredholm.equation.conditions import AbstractCondition
 from fredholm.equation.equation import Equation, residuals
 from fredholm.rules import AbstractRule
 
@@ -34,6 +35,7 @@ def shares(equation: Equation, rules: Sequence[AbstractRule], batch: int, key: K
     drawn = [Share(equation, own, points, jax.random.split(key_nodes, batch))]
     for index, (condition, own) in enumerate(others):
         key = jax.random.fold_in(key_conditions, index)
+        assert isinstance(condition, AbstractCondition)
         points = condition.points(batch, own, key)
         drawn.append(Share(condition, own, points, jax.random.split(jax.random.fold_in(key, 0), len(jax.tree.leaves(points)[0]))))
     return drawn

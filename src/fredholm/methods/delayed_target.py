@@ -320,6 +320,10 @@ class DelayedTarget(AbstractMethod[Function | Observed]):
         return 1 - self.share
 
     @property
+    def has_target(self) -> bool:
+        return True
+
+    @property
     def remark(self) -> str:
         return "τ follows the run, λ is measured along the drift, N' = N"
 

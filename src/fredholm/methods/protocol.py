@@ -15,7 +15,7 @@ from fredholm.equation.conditions import AbstractCondition
 from fredholm.equation.equation import Equation
 from fredholm.equation.estimate import independent_residuals
 from fredholm.equation.residual import AbstractResidual, Place
-from fredholm.functions.field import Function
+from fredholm.functions.field import Field, Function
 from fredholm.methods.batch import Share, mean_in_tiles, shares
 from fredholm.optimizers.protocol import AbstractOptimizer
 from fredholm.rules import AbstractRule
@@ -72,9 +72,9 @@ class Trained(eqx.Module):
     """One seed of a training, as a diagnosis sees it."""
 
     equation: Equation
-    u: Function  # the network itself
-    answer: Function  # its averaged parameters, or the same again
-    target: Function  # the function inside the integrals
+    u: Field  # the network itself
+    answer: Field  # its averaged parameters, or the same again
+    target: Field  # the function inside the integrals
     rules: tuple[AbstractRule, ...]
     batch: int
     steps: int  # that were done
@@ -157,6 +157,11 @@ class AbstractMethod(eqx.Module, Generic[State]):
     @property
     def is_biased(self) -> bool:
         """True where random nodes shift the solution, by the variance that they leave."""
+        return False
+
+    @property
+    def has_target(self) -> bool:
+        """True where a delayed copy of the network stands in the integrals."""
         return False
 
     @property

@@ -15,7 +15,7 @@ from fredholm.equation.equation import Equation
 from fredholm.equation.operators import derivative, directional
 from fredholm.equation.residual import Integral
 from fredholm.functions.constrained import Constrained
-from fredholm.functions.field import Field
+from fredholm.functions.field import Function
 from fredholm.functions.mlp import MLP
 from fredholm.problems.classes import SINGULAR, SMOOTH
 
@@ -42,18 +42,18 @@ class Jumps(eqx.Module):
 
     order: float  # α
 
-    def here(self, u: Field, x: Place) -> Float[Array, ""]:
+    def here(self, u: Function, x: Place) -> Float[Array, ""]:
         r"""$r_0^{-\alpha/2}\,u(x)$."""
         return surface_distance(x) ** (-self.order / 2) * extended(u, x)
 
-    def near(self, u: Field, x: Place, t: Float[Array, "p"]) -> Float[Array, ""]:
+    def near(self, u: Function, x: Place, t: Float[Array, "p"]) -> Float[Array, ""]:
         r"""$\frac{\alpha\,r_0^{2-\alpha/2}}{2(2-\alpha)\,|S|}\,\partial_\xi^2 u(x + s r_0 b\,\xi)$."""
         room, jump, direction = surface_distance(x), t[0], t[1:-2]
         there = x + (t[-2] + t[-1]) * room * jump * direction
         bend = directional(lambda p: directional(u, p, direction), there, direction)
         return self.order * room ** (2 - self.order / 2) / (2 * (2 - self.order)) * bend / unit_sphere_area(len(x))
 
-    def far(self, u: Field, x: Place, t: Float[Array, "p"]) -> Float[Array, ""]:
+    def far(self, u: Function, x: Place, t: Float[Array, "p"]) -> Float[Array, ""]:
         r"""$\frac{r_0^{-\alpha/2}}{2\,|S|}\,\big(u(x + r\xi) + u(x - r\xi)\big)$ with $r = r_0/b'$."""
         room = surface_distance(x)
         jump = room / t[0] * t[1:]
@@ -109,7 +109,7 @@ class FractionalPoisson(Equation):
         return {"dim": self.inputs, "order": self.order}
 
 
-def extended(u: Field, x: Place) -> Float[Array, ""]:
+def extended(u: Function, x: Place) -> Float[Array, ""]:
     """u inside of the unit ball, and 0 outside, whatever the network says there."""
     inside = jnp.sum(x**2) < 1
     # The network is asked at the origin instead of far away, where it may overflow.
@@ -158,6 +158,6 @@ class FractionalInterval(Equation):
         return {"order": self.order}
 
 
-def half_derivative(u: Field, x: Place, way: Place, b: Float[Array, ""], alpha: float) -> Float[Array, ""]:
+def half_derivative(u: Function, x: Place, way: Place, b: Float[Array, ""], alpha: float) -> Float[Array, ""]:
     r"""$\frac{|w|^{2-\alpha}}{\Gamma(3-\alpha)}\,u''(x - b\,w)$: w = x leads to the left end, w = x - 1 to the right one."""
     return jnp.abs(way[0]) ** (2 - alpha) / math.gamma(3 - alpha) * derivative(u, x - b * way, order=2)

@@ -11,7 +11,7 @@ from fredholm.equation.conditions import Condition
 from fredholm.equation.equation import Equation
 from fredholm.equation.operators import derivative
 from fredholm.equation.residual import Integral
-from fredholm.functions.field import Field
+from fredholm.functions.field import Function
 from fredholm.functions.mlp import MLP
 from fredholm.problems.classes import SMOOTH
 
@@ -19,7 +19,7 @@ HALF_PI = 0.5 * math.pi
 Number = Float[Array, "1"]
 
 
-def smoothed(u: Field, x: Number, t: Number) -> Float[Array, ""]:
+def smoothed(u: Function, x: Number, t: Number) -> Float[Array, ""]:
     r"""$e^{-|x-t|}\,u(t)$: the covariance of the Ornstein-Uhlenbeck process."""
     return jnp.exp(-jnp.abs(x[0] - t[0])) * u(t)
 

@@ -12,7 +12,7 @@ from fredholm.equation.evaluation import AbstractEvaluation, Evaluation
 from fredholm.equation.operators import curl, directional
 from fredholm.equation.residual import Integral
 from fredholm.equation.view import View
-from fredholm.functions.field import Field
+from fredholm.functions.field import Function
 from fredholm.functions.mlp import MLP
 from fredholm.methods import DelayedTarget
 from fredholm.optimizers import Adam
@@ -92,7 +92,7 @@ def rim(disc: Record) -> Circle:
     return Circle(disc.center, disc.radius, disc.normal)
 
 
-def circulation(u: Field, disc: Record, t: Float[Array, "3"]) -> Float[Array, ""]:
+def circulation(u: Function, disc: Record, t: Float[Array, "3"]) -> Float[Array, ""]:
     r"""$(\nabla \times A) \cdot \hat\tau = \partial_n A_r - \partial_r A_n$ at a point of the rim, tangent $\hat\tau = n \times \hat r$.
 
     In the frame $(\hat r, \hat\tau, n)$ of the circle two directional derivatives are enough, where the curl needs three. They share the

@@ -11,7 +11,7 @@ from fredholm.equation.conditions import Condition
 from fredholm.equation.equation import Equation
 from fredholm.equation.operators import derivative
 from fredholm.equation.residual import Integral
-from fredholm.functions.field import Field
+from fredholm.functions.field import Function
 from fredholm.functions.mlp import MLP
 from fredholm.problems.classes import SMOOTH
 
@@ -27,10 +27,10 @@ class Parabolic(Equation):
     """
 
     def __init__(self):
-        def heat(u: Field, point: Place) -> Float[Array, ""]:
+        def heat(u: Function, point: Place) -> Float[Array, ""]:
             return derivative(u, point, axis=1) - derivative(u, point, axis=0, order=2)
 
-        def everywhere(u: Field, point: Place, s: Float[Array, "1"]) -> Float[Array, ""]:
+        def everywhere(u: Function, point: Place, s: Float[Array, "1"]) -> Float[Array, ""]:
             return u(jnp.stack([s[0], point[1]]))
 
         rod, times = Interval(0.0, HALF_PI), Interval(0.0, 1.0)

@@ -17,7 +17,7 @@ from fredholm.equation.evaluation import AbstractEvaluation, Evaluation
 from fredholm.equation.operators import directional
 from fredholm.equation.residual import Integral
 from fredholm.equation.view import View
-from fredholm.functions.field import Field
+from fredholm.functions.field import Function
 from fredholm.functions.mlp import MLP
 from fredholm.methods import DelayedTarget
 from fredholm.optimizers import Adam
@@ -158,7 +158,7 @@ def surface_by_normals(ball: Record) -> NormalizedSphere:
     return NormalizedSphere(ball.center, ball.radius)
 
 
-def flux(u: Field, ball: Record, t: Float[Array, "d"]) -> Float[Array, ""]:
+def flux(u: Function, ball: Record, t: Float[Array, "d"]) -> Float[Array, ""]:
     r"""$\nabla U(t) \cdot \hat n$ at a point of the surface, one directional derivative whatever d is."""
     return directional(u, t, (t - ball.center) / ball.radius)
 

@@ -13,7 +13,7 @@ from fredholm.equation.evaluation import AbstractEvaluation, Evaluation
 from fredholm.equation.operators import derivative
 from fredholm.equation.residual import Integral
 from fredholm.equation.view import View
-from fredholm.functions.field import Field
+from fredholm.functions.field import Function
 from fredholm.functions.mlp import MLP
 from fredholm.methods import DelayedTarget
 from fredholm.optimizers import Adam
@@ -87,7 +87,7 @@ def _view(dim: int) -> View:
     return View((*sizes, "t"), ("n",), through=() if dim == 1 else (0.0, 0.0, *[0.05] * (dim - 2), 1.0))
 
 
-def time_derivative(u: Field, point: Float[Array, "p"]) -> Float[Array, ""]:
+def time_derivative(u: Function, point: Float[Array, "p"]) -> Float[Array, ""]:
     r"""$\partial_t n(x, t)$."""
     return derivative(u, point, axis=-1)
 

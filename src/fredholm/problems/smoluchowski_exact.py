@@ -23,7 +23,7 @@ from fredholm.equation.conditions import Condition
 from fredholm.equation.equation import Defaults, Equation
 from fredholm.equation.evaluation import Evaluation
 from fredholm.equation.residual import Integral
-from fredholm.functions.field import Field
+from fredholm.functions.field import Function
 from fredholm.functions.mlp import MLP
 from fredholm.problems.classes import ONE_SAMPLE, SMOOTH
 from fredholm.problems.coagulation_kernels import AdditiveKernel, Coagulation, ConstantKernel, Size
@@ -43,7 +43,7 @@ class AbstractHalfLine(eqx.Module):
     def exact(self, point: Float[Array, "p"]) -> Float[Array, ""]:
         """v at a point (x, t)."""
 
-    def loss(self, u: Field, point: Float[Array, "p"], y: Size) -> Float[Array, ""]:
+    def loss(self, u: Function, point: Float[Array, "p"], y: Size) -> Float[Array, ""]:
         r"""$-\lambda^{-d} K(x, x'')\,v(x, t)\,v(x'', t)$, whose mean over $\text{Exp}(\lambda)^d$ is the second integral."""
         return self.coagulation.loss(u, point, y) / self.decay**self.coagulation.dim
 

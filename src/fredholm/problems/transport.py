@@ -23,7 +23,7 @@ from fredholm.common.checks import real
 from fredholm.domains import Interval, Product
 from fredholm.equation.equation import Equation
 from fredholm.equation.residual import Integral
-from fredholm.functions.field import Field
+from fredholm.functions.field import Function
 from fredholm.functions.mlp import MLP
 from fredholm.problems.classes import ONE_SAMPLE
 
@@ -50,7 +50,7 @@ class TransportSlab(Equation):
         self.scattering = c = real("scattering", scattering, low=0.0, high=1.0)
         places, flux = peierls_flux(length, c)
 
-        def arrivals(u: Field, x: Number, t: Float[Array, "2"]) -> Float[Array, ""]:
+        def arrivals(u: Function, x: Number, t: Float[Array, "2"]) -> Float[Array, ""]:
             place, weight = flight(x, t, length)
             return 0.5 * weight * (c * u(place) + 1)
 

@@ -24,8 +24,6 @@ from fredholm.report.plots.solution import plot_solution
 from fredholm.report.plots.style import colors, png
 from fredholm.results.solution import Solution
 from fredholm.storage.run_folder import write_atomically
-from fredholm.storage.serialisation import NotRebuildableError, decode
-from fredholm.training import setup
 
 GLYPHS = {"solid": "—", "dash": "╌", "dot": "⋯", "dashdot": "‒·", "longdash": "– –", "longdashdot": "—·"}  # the lines of DASHES
 SETTINGS = (
@@ -127,11 +125,11 @@ def safe_json(data: Any) -> str:
 def points_per_step(solution: Solution) -> int | None:
     """Points at which integrands are evaluated in one step of one seed. None where the run's problem, method or rule is not in its
     folder."""
-    try:
-        method, rule = decode(solution.settings["method"]), decode(solution.settings["rule"])
-    except NotRebuildableError:
+    settings, problem = solution.record.settings, solution.problem
+    method, rule = settings.part("method"), settings.part("rule")
+    if problem is None or method is None or rule is None:
         return None
-    return None if solution.problem is None else setup.points_per_step(solution.problem, method, rule, int(solution.settings["batch"]))
+    return method.evaluations(problem, problem.rules(rule)).of_integrands(settings.batch)
 
 
 def readable(value: Any) -> str:

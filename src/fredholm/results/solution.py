@@ -11,7 +11,8 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, ArrayLike, Float
+from jaxtyping import Array, Float
+from numpy.typing import ArrayLike
 
 from fredholm.common.findings import Report
 from fredholm.common.statistics import bootstrap_interval
@@ -69,6 +70,7 @@ class Solution:
         """The training as it stands."""
         states, settings = gather(training.states), training.settings
         target = settings.known_method.target(states.u, states.method)
+        assert isinstance(target, Field)
         answer = states.u if states.average is None else states.average
         now = training.recorded(record, ended)
         return cls(now, settings.problem, training.history(), answer, target, training.snapshot(), states.u)

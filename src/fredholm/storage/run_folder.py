@@ -175,6 +175,11 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
         raise
 
 
+def file_name(name: str) -> str:
+    """A name as that of a file: without blanks and other signs."""
+    return "".join(letter if letter.isalnum() or letter in "-_.=" else "-" for letter in name).strip("-.") or "run"
+
+
 def flatten(tree: Any) -> Arrays:
     """The arrays of a pytree by their path."""
     return {jax.tree_util.keystr(path): np.asarray(leaf) for path, leaf in jax.tree_util.tree_leaves_with_path(tree)}

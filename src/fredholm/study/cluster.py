@@ -20,6 +20,7 @@ from fredholm.study.progress import Total
 from fredholm.study.run import Run
 from fredholm.study.work import describe_failure, pack, perform, unpack
 from fredholm.training.devices import use_all_cores
+from fredholm.training.progress import Watched
 
 logger = logging.getLogger("fredholm")
 ANSWER = 5.0  # seconds that a scheduler has to answer
@@ -161,7 +162,7 @@ def remote(run: dict[str, Any], text: str, cores: int | None, checkpoint_every: 
 
     last = time.monotonic()
 
-    def tell(training: Any) -> None:
+    def tell(training: Watched) -> None:
         nonlocal last
         if time.monotonic() - last > TELL:
             last = time.monotonic()
@@ -170,14 +171,14 @@ def remote(run: dict[str, Any], text: str, cores: int | None, checkpoint_every: 
 
     with contextlib.suppress(RuntimeError):  # JAX runs already, since an earlier task of this worker
         use_all_cores(cores)
-    own = Run(**run)
+    own = Run.from_record(run)
     folder, temporary = _scratch(own.key)
     try:
         if own.source:
             own = own._replace(source=received(own.source, text))
         # Inside of a task xarray would ask the scheduler for a lock on every file it writes; this file is the worker's own.
         with config.set(scheduler="synchronous"):
-            perform(own, folder, tell=tell, checkpoint_every=checkpoint_every)
+            perform(own, folder, progress=tell, checkpoint_every=checkpoint_every)
         files = pack(folder)
     except Exception as error:
         return {}, describe_failure(error)

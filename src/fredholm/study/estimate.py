@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable
 
-from fredholm.storage.serialisation import decode
-from fredholm.study.run import PARTS, Run
-from fredholm.training.settings import points_per_step
+from fredholm.methods import AbstractMethod
+from fredholm.study.run import Run
 
 # Seconds of a run on two cores, its seeds on both, for each seed, step, point and thousand weights of the network, from steps that were
 # timed alone on such a machine: 0.68 ms of a seed for Poisson in the plane, 1.6 ms for Maxwell, 0.9 ms for Smoluchowski, each with 800
@@ -18,16 +17,17 @@ PER_RUN = 8.0  # compiling, scoring
 def seconds(run: Run) -> float:
     """The estimated time of a run on two cores."""
     settings = run.settings
-    method, rule, network = (decode(settings[name]) for name in PARTS[1:4])
+    network, method, rule = (settings.part(name) for name in ("network", "method", "rule"))
+    problem = None if run.is_own else settings.part("problem")
     width, depth = getattr(network, "width", 64), getattr(network, "depth", 3)
-    weights = settings["inputs"] * width + (depth - 1) * width**2 + width * settings["outputs"]
-    if run.is_own:  # No file is imported for a guess: as if it had one integral.
-        points = settings["batch"] * getattr(rule, "n", 1)
+    inputs, outputs = (1, 1) if problem is None else (problem.inputs, problem.outputs)
+    weights = inputs * width + (depth - 1) * width**2 + width * outputs
+    if problem is None or not isinstance(method, AbstractMethod):  # No file is imported for a guess: as if it had one integral.
+        points = settings.batch * getattr(rule, "n", 1)
     else:
-        points = points_per_step(decode(settings["problem"]), method, rule, settings["batch"])
-    rate = PER_POINT.get(settings["problem"].get("problem", ""), USUAL)
-    step = PER_STEP + rate * points * weights / 1000
-    return PER_RUN + settings["steps"] * len(settings["seeds"]) * step
+        points = method.evaluations(problem, problem.rules(rule)).of_integrands(settings.batch)
+    step = PER_STEP + PER_POINT.get(type(problem).__name__, USUAL) * points * weights / 1000
+    return PER_RUN + settings.steps * len(settings.seeds) * step
 
 
 def estimates(runs: Iterable[Run]) -> dict[str, float]:

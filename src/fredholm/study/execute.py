@@ -16,7 +16,7 @@ from fredholm.study.tables import write_tables
 logger = logging.getLogger("fredholm")
 
 
-def conduct(
+def run_study(
     folder: StudyFolder,
     *,
     workers: int | None = None,
@@ -27,9 +27,10 @@ def conduct(
 ) -> dict[str, Outcome]:
     """Runs what is missing and returns all finished runs by name.
 
-    By default one run after the other, each with its seeds over all cores of this machine. `workers` are so many processes instead;
-    `scheduler` is the address of a Dask scheduler. `cores` are the CPU cores of one run, where there are several at a time. What is
-    finished is kept: after Ctrl-C, a crash or the loss of the cluster the same call goes on.
+    By default one run after the other, each with its seeds over all cores of this machine. `workers` is the number of
+    parallel processes instead; `scheduler` is the address of a Dask scheduler. `cores` are the CPU cores of one
+    run, where there are several at a time. What is finished is kept: after Ctrl-C, a crash or the loss of the
+    cluster the same call goes on.
     """
     if workers is not None:
         positive_integer("workers", workers)
@@ -38,7 +39,7 @@ def conduct(
     if cores is not None:
         positive_integer("cores", cores)
     missing = folder.missing()
-    stuck = [run.name for run in missing if run.equation is not None]
+    stuck = [run.name for run in missing if run.own]
     if stuck and (workers is not None or scheduler is not None):
         raise ValueError(
             f"run {stuck[0]!r}: its equation was made in Python and stays in this process; got workers or a scheduler. Put the equation "

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fredholm.storage.run_folder import RunFolder, write_atomically
+from fredholm.storage.run_folder import RunFolder, file_name, write_atomically
 from fredholm.study.run import Run
-from fredholm.study.work import PART, RESULT, steps_done
+from fredholm.study.work import PART, result_key, steps_done
 
 STUDY = "study.json"
 FORMAT = 1
-POOLS = ("runs", "../runs")  # the study's own, or one that several studies share
+POOLS = ("runs", "../runs", ".")  # the study's own, one that several studies share, or a folder for each run by its name
 
 
 class State(NamedTuple):
@@ -72,9 +72,7 @@ class StudyFolder:
             content = json.loads(place.read_text(encoding="utf-8"))
             if content["format"] != FORMAT or content["pool"] not in POOLS:
                 raise ValueError(f"its format is {content['format']!r}, and this version of fredholm reads {FORMAT}")
-            runs = [
-                Run(str(run["name"]), dict(run["settings"]), dict(run["labels"]), str(run.get("source", ""))) for run in content["runs"]
-            ]
+            runs = [Run.from_record(run) for run in content["runs"]]
             return cls(Path(path), str(content["title"]), runs, content["pool"], dict(content["about"]))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{place} cannot be read: {error}.") from error
@@ -82,11 +80,16 @@ class StudyFolder:
     @property
     def pool(self) -> Path:
         """Where the run folders are, each by its key."""
-        return self.path.parent / "runs" if self._pool == POOLS[1] else self.path / "runs"
+        return {POOLS[0]: self.path / "runs", POOLS[1]: self.path.parent / "runs", POOLS[2]: self.path}[self._pool]
+
+    @property
+    def is_by_name(self) -> bool:
+        """True where every run has a folder of its name, and can be continued with more steps."""
+        return self._pool == POOLS[2]
 
     def place(self, run: Run) -> Path:
         """The folder of a run."""
-        return self.pool / run.key
+        return self.pool / (file_name(run.name) if self.is_by_name else run.key)
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -98,7 +101,7 @@ class StudyFolder:
 
     def is_finished(self, run: Run) -> bool:
         """True where the run has its result."""
-        return (self.place(run) / RESULT).is_file()
+        return result_key(self.place(run)) == run.key
 
     def missing(self) -> list[Run]:
         """The runs that have no result yet, those that failed among them; runs with equal settings once."""
@@ -124,7 +127,7 @@ class StudyFolder:
     def state(self, run: Run) -> State:
         """How a run stands."""
         if self.is_finished(run):
-            return State(run.name, "finished", run.settings["steps"], "")
+            return State(run.name, "finished", run.settings.steps, "")
         done, reason = steps_done(self.place(run)), self.failure(run)
         return State(run.name, "failed" if reason else "under way" if done else "missing", done, reason)
 
@@ -139,7 +142,9 @@ def _check_same(before: StudyFolder, now: StudyFolder) -> None:
     for run in now.runs:
         other = known.get(run.name)
         if other is not None and other.key != run.key:
-            changed = [name for name in run.settings if run.settings[name] != other.settings.get(name)]
+            changed = [name for name, value in run.settings.values.items() if value != other.settings.values.get(name)]
+            if changed == ["steps"] and now.is_by_name and run.settings.steps > other.settings.steps:
+                continue  # it goes on
             raise ValueError(f"{now.path}: the study there has a run {run.name!r} with another {' and '.join(changed)}. {hint}")
     if not any(run.name in known for run in now.runs):
         raise ValueError(f"{now.path}: the study there, {before.title!r}, has none of these runs. {hint}")

@@ -26,7 +26,7 @@ def in_order(runs: Sequence[Run], pool: Path, total: Total, checkpoint_every: in
     """One run after the other in this process. Ctrl-C saves the one under way."""
     for run in runs:
         try:
-            perform(run, pool / run.key, tell=total.told(run), checkpoint_every=checkpoint_every)
+            perform(run, pool / run.key, progress=total.callback(run), checkpoint_every=checkpoint_every)
             yield run, ""
         except Exception as error:  # a failed run is a row of the table, never the end of the study
             yield run, describe_failure(error)

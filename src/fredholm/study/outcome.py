@@ -7,12 +7,14 @@ import numpy as np
 import xarray as xr
 
 from fredholm.common.statistics import bootstrap_interval
-from fredholm.results.solution import Solution, load
+from fredholm.results.load import load
+from fredholm.results.solution import Solution
 from fredholm.storage.run_folder import RunFolder
 from fredholm.study.folder import StudyFolder
 from fredholm.study.run import Run
 from fredholm.study.work import RESULT
-from fredholm.training.status import SeedStatus, Status
+from fredholm.training.record import RunRecord
+from fredholm.training.status import SeedStatus
 
 Interval = tuple[float, float, float]  # a mean and its 95 % interval
 
@@ -34,7 +36,7 @@ class Outcome(NamedTuple):
 
     @property
     def good(self) -> np.ndarray:
-        """Which seeds ended well."""
+        """Which seeds succeeded."""
         return np.array([not entry.status.is_failure for entry in self.status])
 
     @property
@@ -49,11 +51,11 @@ class Outcome(NamedTuple):
         return np.asarray(self.history[quantity].transpose("seed", "step"), float)
 
     def kept(self) -> np.ndarray:
-        """The seeds that means are taken over: those that ended well, or all where none did."""
+        """The seeds that means are taken over: those that succeeded, or all where none did."""
         return self.good if self.good.any() else np.ones(len(self.run.seeds), bool)
 
     def best_record(self, quantity: str = "error") -> int:
-        """The record where the mean over the seeds is least, as the published "best epoch" is chosen (settings A17)."""
+        """The record where the mean over the seeds is least, as the published "best epoch" is chosen."""
         values = self.curve(quantity)[self.kept()]
         finite = np.isfinite(values).all(axis=0)
         return int(np.argmin(np.where(finite, np.where(np.isfinite(values), values, 0).mean(axis=0), np.inf))) if finite.any() else 0
@@ -74,11 +76,10 @@ def outcome(folder: StudyFolder, run: Run) -> Outcome | None:
     if not folder.is_finished(run):
         return None
     kept = RunFolder(folder.place(run))
-    settings = kept.read_settings()
+    record = RunRecord.from_json(kept.read_settings())
     result = json.loads((kept.path / RESULT).read_text(encoding="utf-8"))
-    status = tuple(SeedStatus(Status[name], int(step)) for name, step in settings["status"])
     arrays = {name: np.array([np.nan if value is None else value for value in values]) for name, values in result["scores"].items()}
-    return Outcome(run, kept.read_history(), status, str(result["metric"]), arrays, float(settings["seconds"]))
+    return Outcome(run, kept.read_history(), record.status, str(result["metric"]), arrays, record.seconds)
 
 
 def outcomes(folder: StudyFolder) -> dict[str, Outcome]:
@@ -97,7 +98,7 @@ class Paired(NamedTuple):
 
     difference: Interval  # of the first's error minus the second's
     ratio: Interval  # exp of the mean difference of the logarithms: the first's error as a multiple of the second's
-    seeds: int  # how many seeds both have, and ended well in both
+    seeds: int  # how many seeds both have, and succeeded in both
 
 
 def paired(first: Outcome, second: Outcome, at: str = "best") -> Paired:

@@ -6,19 +6,23 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.extend.core import ClosedJaxpr
 
 from fredholm.common.caches import cache_directory
 from fredholm.equation.equation import Equation
 from fredholm.equation.files import equation_from_file, split
 from fredholm.functions.field import Field
 from fredholm.functions.mlp import MLP
+from fredholm.functions.protocol import AbstractNetwork
 from fredholm.methods import Standard
+from fredholm.optimizers import AbstractOptimizer
 from fredholm.rules import MonteCarlo
 from fredholm.storage.run_folder import write_atomically
-from fredholm.storage.serialisation import decode, encode
+from fredholm.storage.serialisation import decode, to_text
 
 ADDRESS = re.compile(r"0x[0-9a-f]+")  # of an object in this process
 
@@ -26,7 +30,7 @@ ADDRESS = re.compile(r"0x[0-9a-f]+")  # of an object in this process
 def file_record(source: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """What a run records of `path/to/file.py:name`: no folder, so that a study may move, but the file's content."""
     path, name = split(source)
-    return {"file": f"{path.name}:{name}", "options": {key: encode(value) for key, value in options.items()}, "sha256": _digest(path)}
+    return {"file": f"{path.name}:{name}", "options": {key: to_text(value) for key, value in options.items()}, "sha256": _digest(path)}
 
 
 def object_record(equation: Equation) -> dict[str, Any]:
@@ -34,11 +38,27 @@ def object_record(equation: Equation) -> dict[str, Any]:
     return {"opaque": f"{type(equation).__name__} made in Python", "sha256": fingerprint(equation)}
 
 
+def part_record(part: object, problem: Equation) -> dict[str, Any]:
+    """What a run records of a network, an optimiser or another part that was made in Python: its name, and a hash of what it computes."""
+    text = ADDRESS.sub("", to_text(part) if isinstance(to_text(part), str) else repr(part))
+    digest = hashlib.sha256(text.encode())
+    if isinstance(part, AbstractNetwork):
+        network = part.build(problem.inputs, problem.outputs, jax.random.key(0))
+        arrays, rest = eqx.partition(network, eqx.is_array)
+        traced = jax.make_jaxpr(lambda arrays, x: eqx.combine(arrays, rest)(x))(arrays, jnp.zeros(problem.inputs))
+        _add(digest, traced)
+    if isinstance(part, AbstractOptimizer):
+        weights = {"weights": jnp.ones((2, 2))}
+        transformation = part.build(1)
+        _add(digest, jax.make_jaxpr(lambda w: transformation.update(w, transformation.init(w), w)[0])(weights))
+    return {"opaque": f"{type(part).__name__} made in Python", "sha256": digest.hexdigest()}
+
+
 def from_file(source: str, record: Mapping[str, Any]) -> Equation:
     """Imports the file, if it is still the one that the study was made of."""
     path, _ = split(source)
     if _digest(path) != record["sha256"]:
-        raise ValueError(f"{path}: the file has changed since the study was read. Start the study again: its runs are others now.")
+        raise ValueError(f"{path}: the file has changed since the study was read. Start the study again: editing it creates new runs.")
     return equation_from_file(source, {name: decode(value) for name, value in record["options"].items()})
 
 
@@ -70,13 +90,18 @@ def fingerprint(equation: Equation) -> str:
     traced = [jax.make_jaxpr(lambda key: Standard().loss(u, None, equation, rules, 2, key)[0])(jax.random.key(0))]
     if equation.exact is not None:
         traced.append(jax.make_jaxpr(equation.exact)(jnp.zeros(equation.inputs)))
-    digest = hashlib.sha256(ADDRESS.sub("", repr((encode(equation.evaluation), equation.outputs, sorted(unknowns)))).encode())
+    digest = hashlib.sha256(ADDRESS.sub("", repr((to_text(equation.evaluation), equation.outputs, sorted(unknowns)))).encode())
     for one in traced:
-        digest.update(ADDRESS.sub("", str(one)).encode())
-        for constant in one.consts:
-            is_key = jnp.issubdtype(constant.dtype, jax.dtypes.prng_key)
-            digest.update(np.asarray(jax.random.key_data(constant) if is_key else constant).tobytes())
+        _add(digest, one)
     return digest.hexdigest()
+
+
+def _add(digest: "hashlib._Hash", traced: ClosedJaxpr) -> None:
+    """A traced function with every constant in it."""
+    digest.update(ADDRESS.sub("", str(traced)).encode())
+    for constant in traced.consts:
+        is_key = jnp.issubdtype(constant.dtype, jax.dtypes.prng_key)
+        digest.update(np.asarray(jax.random.key_data(constant) if is_key else constant).tobytes())
 
 
 def _digest(path: Path) -> str:

@@ -4,7 +4,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -12,6 +11,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 
 from fredholm.study.estimate import words
 from fredholm.study.run import Run
+from fredholm.training.progress import Watched
 
 
 class Total:
@@ -38,21 +38,20 @@ class Total:
         pace = (time.monotonic() - self._begin) / done if done > 0 else 1.0
         return to_do * pace
 
-    def told(self, run: Run) -> Callable[[Any], None]:
-        """What a run's training tells as it goes."""
-
+    def callback(self, run: Run) -> Callable[[Watched], None]:
+        """What is called as a run's training goes."""
         return lambda training: self.at(run, training.step)
 
     def at(self, run: Run, step: int) -> None:
         """A run, here or elsewhere, has come to this step."""
-        part = step / run.settings["steps"]
+        part = step / run.settings.steps
         if self._parts[run.key] < 1.0:  # it has not ended in the meantime
             self._at_first.setdefault(run.key, part)  # an earlier session may have done most of it
             self._parts[run.key] = part
-            self._show(self, f"{run.name}: step {step} of {run.settings['steps']}")
+            self._show(self, f"{run.name}: step {step} of {run.settings.steps}")
 
     def end(self, run: Run, reason: str = "") -> None:
-        """A run has ended, well or with a reason."""
+        """A run has ended, or failed for a reason."""
         self._parts[run.key] = 1.0
         self.finished, self.failed = self.finished + (not reason), self.failed + bool(reason)
         self._show(self, f"{run.name}: {'failed: ' + reason if reason else 'finished'}")

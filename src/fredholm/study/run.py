@@ -1,18 +1,14 @@
-"""One run of a study as plain data: its settings, and the hash of them, by which its result is found again."""
+"""A run of a study: its settings as a file holds them, and the hash of them, by which its result is found again."""
 
-import hashlib
-import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from fredholm.equation.equation import Equation
 from fredholm.equation.files import equation_from_file
 from fredholm.methods import AbstractMethod, Auto
-from fredholm.storage.serialisation import decode
-from fredholm.study.own import file_record, from_file, object_record
-from fredholm.training.settings import with_defaults
+from fredholm.study.own import file_record, from_file, object_record, part_record
+from fredholm.training.settings import PARTS, RecordedSettings, RunSettings, settings_of
 
-PARTS = ("problem", "method", "rule", "network", "optimizer")
 Labels = dict[str, str | float]
 
 
@@ -20,37 +16,47 @@ class Run(NamedTuple):
     """A run by name. Two runs with the same settings have the same key, and are trained once."""
 
     name: str  # unique in its study
-    settings: dict[str, Any]  # everything that defines the run, as JSON: what run.json records
+    settings: RecordedSettings  # everything that defines the run; the user's own equation by its content
     labels: Labels = {}  # columns of the study's table: where in a sweep the run stands
-    source: str = ""  # path/to/file.py:name of the user's own equation; the settings know it by its content
-    equation: Equation | None = None  # the user's own equation, made in Python: it stays in this process
+    source: str = ""  # path/to/file.py:name of the user's own equation
+    own: Mapping[str, Any] = {}  # what was made in Python, the equation or a network: it stays in this process
 
     @property
     def is_own(self) -> bool:
         """True where the equation is the user's own."""
-        return "sha256" in self.settings["problem"]
+        problem = self.settings.values["problem"]
+        return isinstance(problem, dict) and "sha256" in problem
 
     def record(self) -> dict[str, Any]:
-        """The run as JSON: all but an equation that was made in Python."""
-        return {"name": self.name, "settings": self.settings, "labels": self.labels, "source": self.source}
+        """The run as JSON: all but what was made in Python."""
+        return {"name": self.name, "settings": self.settings.values, "labels": self.labels, "source": self.source}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> "Run":
+        """The run of a record."""
+        settings = RecordedSettings(dict(record["settings"]))
+        return cls(str(record["name"]), settings, dict(record["labels"]), str(record.get("source", "")))
 
     def problem(self) -> Equation:
-        """The equation. That of a file is imported: this is called to train, never to look at what there is."""
-        if self.equation is not None:
-            return self.equation
-        recorded = self.settings["problem"]
-        return from_file(self.source, recorded) if self.source else decode(recorded)
+        """The equation. That of a file is imported: this is called to train, never to see what there is."""
+        recorded = self.settings.values["problem"]
+        if "problem" in self.own:
+            return self.own["problem"]
+        return from_file(self.source, recorded) if self.source else self.settings.rebuilt_part("problem", "make_run(...)")
+
+    def rebuilt(self) -> RunSettings:
+        """The settings, ready to train."""
+        return self.settings.rebuilt("make_run(...)", **{**self.own, "problem": self.problem()})
 
     @property
     def key(self) -> str:
         """The hash of the settings, whatever the order in which they were given."""
-        text = json.dumps(self.settings, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return self.settings.key
 
     @property
     def seeds(self) -> tuple[int, ...]:
         """The seeds, in order."""
-        return tuple(self.settings["seeds"])
+        return self.settings.seeds
 
 
 def make_run(
@@ -69,33 +75,43 @@ def make_run(
     one from `options`, and then the run is known by the file's content; or your own `Equation`, known by what it computes, which is
     trained in this process only.
     """
-    source = problem if isinstance(problem, str) else ""
-    if isinstance(problem, str):
-        problem = equation_from_file(problem, options or {})
-    elif options:
+    if isinstance(problem, Equation) and options:
         raise ValueError(f"run {name!r}: got options and an equation already made; expected options for a 'path/to/file.py:name' only.")
-    if (method is None and problem.defaults.method is None) or isinstance(method, Auto):
+    equation = equation_from_file(problem, options or {}) if isinstance(problem, str) else problem
+    if (method is None and equation.defaults.method is None) or isinstance(method, Auto):
         raise ValueError(
             f"run {name!r}: got no method, or Auto(), whose pilot chooses one; expected a method: what a study compares is named."
         )
-    settings = with_defaults(problem, method, **keywords).describe()
-    own = problem if not source and _is_opaque(settings["problem"]) else None
-    if source:
-        settings["problem"] = file_record(source, options or {})
-    elif own is not None:
-        settings["problem"] = object_record(own)
-    for part in PARTS[1:]:
-        if _is_opaque(settings[part]):
-            raise ValueError(
-                f"run {name!r}: its {part} was made in Python, and other processes cannot rebuild it from its settings. "
-                "Use the library's own, or fredholm.compare."
-            )
-    if settings["stop"] is not None:
+    run = own_run(name, equation, method, labels=labels, **keywords)
+    made = [part for part in run.own if part != "problem"]
+    if made:
+        raise ValueError(
+            f"run {name!r}: its {made[0]} was made in Python, and other processes cannot rebuild it from its settings. "
+            "Use the library's own, or fredholm.compare."
+        )
+    if run.settings.values["stop"] is not None:
         raise ValueError(f"run {name!r}: got a stopping rule; expected none, so that all runs of a study have the same steps.")
-    return Run(name, settings, dict(labels or {}), source, own)
+    if not isinstance(problem, str):
+        return run
+    settings = RecordedSettings({**run.settings.values, "problem": file_record(problem, options or {})})
+    return run._replace(settings=settings, source=problem, own={})
 
 
-def _is_opaque(data: Any) -> bool:
-    if isinstance(data, dict):
-        return "opaque" in data or any(map(_is_opaque, data.values()))
-    return isinstance(data, list) and any(map(_is_opaque, data))
+def own_run(
+    name: str,
+    problem: Equation,
+    method: AbstractMethod | Auto | None = None,
+    *,
+    labels: Mapping[str, str | float] | None = None,
+    **keywords: Any,
+) -> Run:
+    """As `make_run`, for this process only: whatever was made in Python, a network say, goes with the run and is known by what it
+    computes."""
+    settings = settings_of(problem, method, **keywords)
+    recorded, own = settings.recorded(), {}
+    for part in PARTS:
+        if recorded.is_own(part):
+            own[part] = getattr(settings, part)
+            text = object_record(problem) if part == "problem" else part_record(own[part], problem)
+            recorded = RecordedSettings({**recorded.values, part: text})
+    return Run(name, recorded, dict(labels or {}), "", own)

@@ -9,9 +9,11 @@ import pandas
 
 from fredholm.common.statistics import bootstrap_interval
 from fredholm.storage.run_folder import write_atomically
+from fredholm.storage.serialisation import to_text
 from fredholm.study.folder import StudyFolder
 from fredholm.study.outcome import Outcome, outcomes, paired
 from fredholm.study.run import Run
+from fredholm.training.status import describe_failures
 
 TABLE, SUMMARY, PAIRS = "table.csv", "summary.csv", "paired.csv"
 MOST_PAIRED = 60  # runs of one problem: beyond, the pairs are left to the reader of the table
@@ -43,7 +45,7 @@ def summary(folder: StudyFolder, found: Mapping[str, Outcome]) -> pandas.DataFra
     for run in folder.runs:
         one = found.get(run.name)
         row: dict[str, object] = {"run": run.name, "key": run.key, **run.labels, "status": folder.state(run).word}
-        row |= {"steps": run.settings["steps"], "batch": run.settings["batch"], "seeds": len(run.seeds)}
+        row |= {"steps": run.settings.steps, "batch": run.settings.batch, "seeds": len(run.seeds)}
         if one is None:
             rows.append({**row, "reason": folder.failure(run)})
             continue
@@ -56,7 +58,7 @@ def summary(folder: StudyFolder, found: Mapping[str, Outcome]) -> pandas.DataFra
         for name, values in {"best": one.best(), "last": one.last(), **{f"final_{m}": v for m, v in one.scores.items()}}.items():
             mean, low, high = bootstrap_interval(values[kept], least=0.0)
             row |= {name: mean, f"{name}_low": low, f"{name}_high": high}
-        rows.append({**row, "seconds": round(one.seconds, 1), "reason": "; ".join(_failed_seeds(run, one))})
+        rows.append({**row, "seconds": round(one.seconds, 1), "reason": "; ".join(describe_failures(one.status, run.seeds))})
     return pandas.DataFrame(rows)
 
 
@@ -78,10 +80,11 @@ def pairs(found: Mapping[str, Outcome]) -> pandas.DataFrame:
 
 def subject(run: Run) -> str:
     """What is solved: runs of one subject are compared."""
-    problem = dict(run.settings["problem"])
-    if "options" in problem:
-        problem["options"] = {name: value for name, value in problem["options"].items() if name not in HOW}
-    return json.dumps(problem, sort_keys=True)
+    problem = None if run.is_own else run.settings.part("problem")
+    if problem is None:
+        return json.dumps(run.settings.values["problem"], sort_keys=True)
+    options = {name: to_text(value) for name, value in (problem.recipe() or {}).items() if name not in HOW}
+    return json.dumps([type(problem).__name__, options], sort_keys=True)
 
 
 def write_tables(folder: StudyFolder) -> dict[str, Outcome]:
@@ -91,7 +94,3 @@ def write_tables(folder: StudyFolder) -> dict[str, Outcome]:
         text = table.to_csv(index=False, float_format="%.9g")
         write_atomically(folder.path / name, lambda file, text=text: file.write(text.encode()))
     return found
-
-
-def _failed_seeds(run: Run, one: Outcome) -> list[str]:
-    return [f"seed {seed}: {entry}" for seed, entry in zip(run.seeds, one.status, strict=True) if entry.status.is_failure]

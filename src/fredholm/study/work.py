@@ -1,55 +1,93 @@
 """What is done for one run, whoever does it: train from the newest checkpoint, score, shrink; and a finished run as bytes."""
 
 import contextlib
+import dataclasses
 import json
 import os
 import shutil
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from fredholm.api import resume, solve
-from fredholm.results.solution import Solution, load
+from fredholm.results.load import load
+from fredholm.results.solution import Solution
 from fredholm.storage.run_folder import RunFolder, write_atomically
-from fredholm.storage.serialisation import decode
-from fredholm.study.run import PARTS, Run
+from fredholm.study.run import Run
+from fredholm.training.progress import Shown
+from fredholm.training.record import RunRecord
+from fredholm.training.settings import FIELDS, PARTS
 from fredholm.training.status import Status
 
 RESULT = "result.json"  # a run that has it is finished
 FILES = ("run.json", "history.nc", "checkpoint-0.npz", "checkpoint-1.npz", RESULT)
 PART = ".part"  # a folder that is being received
-KEPT = ("steps", "batch", "seeds", "record_every", "precision", "average")
-Tell = Callable[[Any], object]
 
 
-def perform(run: Run, folder: Path, *, tell: Tell | None = None, checkpoint_every: int | None = None) -> None:
-    """Brings a run to its end in its folder. Killed at any moment, it goes on from its newest checkpoint when it is called again."""
-    if (folder / RESULT).is_file():
-        return
-    solution = _trained(run, folder, {"throw": False, "progress": tell or False, "checkpoint_every": checkpoint_every})
+def perform(
+    run: Run,
+    folder: Path,
+    *,
+    progress: Shown = False,
+    checkpoint_every: int | None = None,
+    minutes: float | None = None,
+    keep_all: bool = False,
+    origin: Mapping[str, Any] | None = None,
+) -> Solution:
+    """Brings a run to its end in its folder. Killed at any moment, it goes on from its newest checkpoint when it is called again. A
+    finished run keeps its networks only, unless `keep_all`: then it can be continued with more steps."""
+    if result_key(folder) == run.key:
+        return load(folder, **_own(run))
+    keywords: dict[str, Any] = {"throw": False, "progress": progress, "checkpoint_every": checkpoint_every, "minutes": minutes}
+    solution = _trained(run, folder, keywords, origin)
+    if not _is_finished(solution.record):
+        return solution  # out of time: the same call goes on
     kept = RunFolder(folder)
     score = solution.score()
     content = {"key": run.key, "metric": score[0] if score else "loss", "scores": {}}
     if score is not None:
         content["scores"] = {name: _plain(values) for name, values in solution.evaluate().items()}
     with kept.locked():
-        kept.shrink(solution.settings)
+        if not keep_all:
+            kept.shrink(dataclasses.replace(solution.record, kept="networks").to_json())
         write_atomically(folder / RESULT, lambda file: file.write(json.dumps(content).encode()))
     with contextlib.suppress(OSError):
         (folder / ".lock").unlink()
+    return solution
 
 
-def _trained(run: Run, folder: Path, keywords: dict[str, Any]) -> Solution:
+def _trained(run: Run, folder: Path, keywords: dict[str, Any], origin: Mapping[str, Any] | None) -> Solution:
+    settings = run.rebuilt()
     if not _has_checkpoint(folder):
         shutil.rmtree(folder, ignore_errors=True)  # killed before its first checkpoint was whole
-        parts = {name: decode(run.settings[name]) for name in PARTS[1:]} | {name: run.settings[name] for name in KEPT}
-        return solve(problem=run.problem(), **parts, out=folder, label=run.name, **keywords)
-    settings = RunFolder(folder).read_settings()
-    unfinished = any(Status[name] is Status.INTERRUPTED for name, _ in settings["status"])
-    return resume(folder, problem=run.problem(), **keywords) if unfinished else load(folder, problem=run.problem())
+        given = {name: getattr(settings, name) for name in FIELDS}
+        return solve(**given, out=folder, label=run.name, origin=origin, **keywords)
+    record = RunRecord.from_json(RunFolder(folder).read_settings())
+    if _is_finished(record) and record.done >= settings.steps:
+        return load(folder, **_own(run))
+    own = {name: getattr(settings, name) for name in PARTS if record.settings.is_own(name)}
+    return resume(folder, max(settings.steps, record.done), **{**own, "stop": settings.stop}, **keywords)
+
+
+def _own(run: Run) -> dict[str, Any]:
+    """What `load` must be given of a run, since its folder does not hold it."""
+    return {"problem": run.problem(), "network": run.own.get("network")}
+
+
+def _is_finished(record: RunRecord) -> bool:
+    """True where nothing is left to train: the last step, a stopping rule, or no seed that has not failed."""
+    return not any(entry.status in (Status.INTERRUPTED, Status.OUT_OF_TIME) for entry in record.status)
+
+
+def result_key(folder: Path) -> str | None:
+    """The key of the run whose result is in a folder, or None where there is none."""
+    try:
+        return str(json.loads((folder / RESULT).read_text(encoding="utf-8"))["key"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def _has_checkpoint(folder: Path) -> bool:

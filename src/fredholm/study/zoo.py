@@ -1,21 +1,17 @@
 """The zoo: equations of the literature with their truths, each solved by the recipe of its class, and what the bias costs there."""
 
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import jax
-
 from fredholm import problems
-from fredholm.api import resume, solve
+from fredholm.common.statistics import bootstrap_interval
 from fredholm.equation.equation import Defaults, Equation
 from fredholm.functions.mlp import MLP
-from fredholm.methods import DoubleSampling, Standard
+from fredholm.methods import AbstractMethod, DoubleSampling, Standard
 from fredholm.problems.classes import ONE_SAMPLE, SINGULAR, SMOOTH, Class
-from fredholm.results.solution import Solution, load
-from fredholm.rules import AbstractRule, MonteCarlo
-from fredholm.storage.run_folder import RunFolder
-from fredholm.storage.serialisation import encode
+from fredholm.rules import MonteCarlo
+from fredholm.study.outcome import Outcome
+from fredholm.study.run import Run, make_run
 
 RECIPE = "recipe"  # the first run of every case; the others show what bias costs, with one sample of every integral
 ONE_SAMPLE_METHODS = {
@@ -60,88 +56,54 @@ CASES: Mapping[str, Case] = {
 }
 
 
-class Plan(NamedTuple):
-    """One run of a case: what `solve` is given."""
-
-    case: str
-    column: str
-    keywords: dict[str, Any]
-
-    @property
-    def place(self) -> Path:
-        """Its folder, inside of the zoo's."""
-        return Path(file_name(self.case)) / file_name(self.column)
+def zoo_runs(cases: Sequence[str], columns: Sequence[str], seeds: int | Sequence[int], scale: float = 1.0) -> list[Run]:
+    """The runs of these cases and columns, for a share of their steps."""
+    return [run for case in cases for run in case_runs(case, seeds, scale) if run.labels["column"] in columns]
 
 
-def file_name(text: str) -> str:
-    """A name without blanks and signs."""
-    return "-".join("".join(letter if letter.isalnum() else " " for letter in text).split())
-
-
-def plans(case: str, problem: Equation, scale: float = 1.0) -> list[Plan]:
+def case_runs(case: str, seeds: int | Sequence[int], scale: float = 1.0) -> list[Run]:
     """The runs of a case: the recipe, then every method with one sample of each integral, for as many steps and as many evaluations of u in
     a step. A method that is the recipe already is not run twice."""
+    problem = CASES[case].problem()
     chosen = CASES[case].recipe or problem.defaults
     assert chosen.steps is not None
     assert chosen.batch is not None
     assert chosen.rule is not None
-    steps = max(20, round(scale * chosen.steps))
-    common = {"network": chosen.network, "steps": steps, "average": chosen.average}
-    own = {"method": chosen.method, "rule": chosen.rule, "optimizer": chosen.optimizer, "batch": chosen.batch}
-    found = [Plan(case, RECIPE, {**common, **own})]
-    budget = chosen.batch * evaluations(problem, chosen.rule)
+    common = {"network": chosen.network, "steps": max(20, round(scale * chosen.steps)), "average": chosen.average, "seeds": seeds}
+
+    def run(column: str, method: AbstractMethod, **own: Any) -> Run:
+        return make_run(f"{case}: {column}", problem, method, labels={"case": case, "column": column}, **common, **own)
+
+    found = [run(RECIPE, chosen.method, rule=chosen.rule, optimizer=chosen.optimizer, batch=chosen.batch)]
+    budget = chosen.method.evaluations(problem, problem.rules(chosen.rule)).of_step(chosen.batch)
     for column, (method, rule) in ONE_SAMPLE_METHODS.items():
         if (method, rule) != (chosen.method, chosen.rule):
-            batch = max(1, round(budget / evaluations(problem, rule)))
-            found.append(Plan(case, column, {**common, "method": method, "rule": rule, "optimizer": ONE_SAMPLE.optimizer, "batch": batch}))
+            batch = max(1, round(budget / method.evaluations(problem, problem.rules(rule)).of_step(1)))
+            found.append(run(column, method, rule=rule, optimizer=ONE_SAMPLE.optimizer, batch=batch))
     return found
-
-
-def evaluations(problem: Equation, rule: AbstractRule) -> int:
-    """Points at which u is looked at for one x: x itself and the nodes of every integral."""
-    x = problem.domain.sample(jax.random.key(0))
-    return 1 + sum((integral.rule or rule).size(integral.measure(x)) for integral in problem.integrals)
-
-
-def run(plan: Plan, problem: Equation, folder: Path, seeds: Any) -> Solution:
-    """A run from its beginning, or from where it was left; a finished one is only loaded."""
-    place = folder / plan.place
-    if not (place / "run.json").exists():
-        label = f"{plan.case}: {plan.column}"
-        return solve(problem, **plan.keywords, seeds=seeds, out=place, throw=False, progress=True, label=label)
-    settings = RunFolder.open(place).read_settings()
-    wanted = {name: encode(plan.keywords[name]) for name in ("method", "rule", "network", "optimizer", "steps", "batch")}
-    wanted["seeds"] = list(range(seeds)) if isinstance(seeds, int) else list(seeds)
-    other = [name for name, value in wanted.items() if settings[name] != value]
-    if other:
-        raise ValueError(f"--out: {place} was made with another {other[0]}; choose another folder, or the same --scale and --seeds.")
-    if settings["done"] < settings["steps"] and not all(name in ("NONFINITE", "DIVERGED") for name, _ in settings["status"]):
-        return resume(place, throw=False, progress=True)
-    return load(place)
-
-
-def solved(cases: list[str], columns: list[str], folder: Path, seeds: Any, scale: float) -> Iterator[tuple[Plan, Solution]]:
-    """Every run of these cases and columns, one after the other."""
-    for case in cases:
-        problem = CASES[case].problem()
-        for plan in plans(case, problem, scale):
-            if plan.column in columns:
-                yield plan, run(plan, problem, folder, seeds)
 
 
 class Result(NamedTuple):
     """A cell of the table."""
 
-    mean: float  # of the relative L2 error over the seeds that ended well
+    mean: float  # of the relative L2 error over the seeds that succeeded
     low: float  # its 95 % interval
     high: float
-    failed: int  # seeds that did not end well
+    failed: int  # seeds that failed
     minutes: float
 
 
-def result(solution: Solution) -> Result:
-    """What the table shows of a run."""
-    return Result(*solution.summary()["relative_l2"], int((~solution.good).sum()), solution.seconds / 60)
+Results = dict[str, dict[str, Result]]  # by case, by column
+
+
+def results(found: Mapping[str, Outcome]) -> Results:
+    """The finished runs of the zoo, as its table has them."""
+    made: Results = {}
+    for one in found.values():
+        interval = bootstrap_interval(one.scores["relative_l2"][one.kept()], least=0.0)
+        cell = Result(*interval, int((~one.good).sum()), one.seconds / 60)
+        made.setdefault(str(one.run.labels["case"]), {})[str(one.run.labels["column"])] = cell
+    return made
 
 
 def cell(results: Mapping[str, Result], case: str, column: str) -> Result | None:

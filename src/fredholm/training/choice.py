@@ -174,6 +174,8 @@ def choose(auto: Auto, settings: RunSettings, wanted: Collection[str]) -> Choice
         if not problem.integrals:
             method, rule = _without_integrals(auto, problem, rule, reasons)
             batch = GENERAL.batch
+            if "batch" in wanted:
+                reasons.append(f"batch {batch}: the usual one, since no integral sets what an x costs")
         else:
             pilot = Pilot(auto, settings)
             method, rule = _method_and_rule(auto, pilot, rule, steps, reasons)
@@ -206,7 +208,6 @@ def _without_integrals(
     else:
         why = "only conditions have integrals, and their nodes are without noise" if measures else "there is no integral to estimate"
     reasons.append(f"{method!r}: {why}")
-    reasons.append(f"batch {GENERAL.batch}: the usual one, since no integral sets what an x costs")
     return method, rule
 
 

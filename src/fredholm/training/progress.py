@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 from rich.console import Console
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import xarray
 
 
+@runtime_checkable
 class Watched(Protocol):
     """A training, as what is called between its chunks sees it."""
 

@@ -10,12 +10,13 @@ from jax.sharding import Mesh
 from jaxtyping import Array, Float, Int, Key, PyTree
 
 from fredholm.common.keys import Keys
+from fredholm.equation.conditions import AbstractCondition
 from fredholm.equation.equation import Equation, residuals
 from fredholm.equation.estimate import draw, weighted_integrand
 from fredholm.equation.evaluation import METRICS
 from fredholm.equation.probe import probe_points
 from fredholm.equation.residual import AbstractResidual, Integral, as_vector
-from fredholm.functions.field import Field
+from fredholm.functions.field import Function
 from fredholm.methods.batch import equal_parts
 from fredholm.rules import AbstractRule, MonteCarlo
 from fredholm.training.devices import over_seeds
@@ -29,7 +30,7 @@ TILE = 1000  # of these, at most so many go through the network at once: the lay
 FEW = 500  # of these, the ones at which the network is held against its target
 
 
-def integration_variances(residual: AbstractResidual, u: Field, key: Key[Array, ""]) -> list[Float[Array, ""]] | None:
+def integration_variances(residual: AbstractResidual, u: Function, key: Key[Array, ""]) -> list[Float[Array, ""]] | None:
     r"""$\mathbb{E}_x \operatorname{Var}[\omega g]$ of each integral, from nodes of their own: one node has no variance. None where
     a measure has a single given sample, which tells nothing of it."""
 
@@ -49,7 +50,7 @@ def integration_variances(residual: AbstractResidual, u: Field, key: Key[Array, 
 
 
 def excess_variance(
-    residual: AbstractResidual, rules: Sequence[AbstractRule], u: Field, integration: list[Float[Array, ""]], key: Key[Array, ""]
+    residual: AbstractResidual, rules: Sequence[AbstractRule], u: Function, integration: list[Float[Array, ""]], key: Key[Array, ""]
 ) -> Float[Array, ""]:
     """The variance of the rules' estimate, by which the standard loss is biased: Var/N for independent nodes, 0 for fixed ones, and for
     randomised rules what replicates show."""
@@ -69,7 +70,7 @@ def excess_variance(
     return total
 
 
-def variances(settings: RunSettings, equation: Equation, u: Field, target: Field, key: Key[Array, ""]) -> dict[str, Array]:
+def variances(settings: RunSettings, equation: Equation, u: Function, target: Function, key: Key[Array, ""]) -> dict[str, Array]:
     """What the integrals of the equation, and with their weights those of its conditions, add to the noise of the loss."""
     recorded: dict[str, Array] = {}
 
@@ -78,7 +79,7 @@ def variances(settings: RunSettings, equation: Equation, u: Field, target: Field
 
     for index, (residual, rules) in enumerate(residuals(equation, settings.rules)):
         own_key = jax.random.fold_in(key, index) if index else key
-        weight = residual.weight if index else 1.0
+        weight = residual.weight if isinstance(residual, AbstractCondition) else 1.0
         integration = integration_variances(residual, u, own_key) if residual.integrals else None
         if integration is None:
             continue
@@ -93,7 +94,7 @@ def variances(settings: RunSettings, equation: Equation, u: Field, target: Field
     return recorded
 
 
-def values_at(u: Field, points: Float[Array, "n d"]) -> Float[Array, "n m"]:
+def values_at(u: Function, points: Float[Array, "n d"]) -> Float[Array, "n m"]:
     """The network at many points, in parts of equal size."""
     return jax.lax.map(lambda x: as_vector("u", u(x)), points, batch_size=len(points) // equal_parts(len(points), TILE))
 

@@ -111,6 +111,14 @@ class RecordedSettings(eqx.Module):
         text = json.dumps(self.values, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
+    def is_own(self, name: str) -> bool:
+        """True where a part was the user's own, and is not in the file."""
+        try:
+            decode(self.values[name])
+        except NotRebuildableError:
+            return True
+        return False
+
     def part(self, name: str) -> Any:
         """A recorded object, or None where it was the user's own and is not in the file."""
         try:
@@ -130,6 +138,13 @@ class RecordedSettings(eqx.Module):
         except NotRebuildableError as error:
             return str(error)
 
+    def rebuilt_part(self, name: str, call: str) -> Any:
+        """A recorded object. Where it was the user's own, an error that says what to write, "resume(path, ...)"."""
+        try:
+            return decode(self.values[name])
+        except NotRebuildableError as error:
+            raise ValueError(f"{name}: {error} Give {call.replace('...', f'{name}=...')}, the same as at the start.") from None
+
     def rebuilt(self, call: str, **given: object) -> RunSettings:
         """The settings with every object made again; those that a file cannot hold must be among the given. `call` is what the user has
         to write, "resume(path, ...)"."""
@@ -137,11 +152,7 @@ class RecordedSettings(eqx.Module):
         found |= {"average": self.average, "seeds": self.seeds, "stop": None}
         for name in PARTS[:-1]:
             value = given.get(name)
-            if value is None:
-                try:
-                    value = decode(self.values[name])
-                except NotRebuildableError as error:
-                    raise ValueError(f"{name}: {error} Give {call.replace('...', f'{name}=...')}, the same as at the start.") from None
+            value = self.rebuilt_part(name, call) if value is None else value
             found[name] = _WRAPPED.get(name, lambda one: one)(value)
         return RunSettings(**{**found, **{name: value for name, value in given.items() if name in (*PLAIN, "stop") and value is not None}})
 
@@ -165,6 +176,8 @@ def resolve(
     found = {name: _first(name, given, problem.defaults, GENERAL) for name in DEFAULTED}
     if precision not in ("float32", "float64"):
         raise ValueError(f"precision: got {precision!r}; expected 'float32' or 'float64'.")
+    if isinstance(found["method"], Auto) and "rule" in open_to_auto(problem, given):
+        found["rule"] = MonteCarlo(1)  # fits every measure, until the pilot has chosen
     steps = positive_integer("steps", found["steps"])
     return RunSettings(
         problem,
@@ -183,6 +196,12 @@ def resolve(
 
 
 DEFAULTED = tuple(field.name for field in dataclasses.fields(Defaults))
+
+
+def settings_of(problem: Equation, method: AbstractMethod | Auto | None = None, **keywords: Any) -> RunSettings:
+    """`resolve` with the keywords of `solve`."""
+    given = {"method": method, **{name: value for name, value in keywords.items() if name in DEFAULTED}}
+    return resolve(problem, Defaults(**given), **{name: value for name, value in keywords.items() if name not in DEFAULTED})
 
 
 def open_to_auto(problem: Equation, given: Defaults) -> tuple[str, ...]:

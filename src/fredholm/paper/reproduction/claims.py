@@ -39,8 +39,8 @@ class Results:
         one = self._found.get(run.key)
         if one is None:
             raise Unresolved(f"{run.name} has no result")
-        if run.settings["steps"] < SHORTEST:
-            raise Unresolved(f"{run.settings['steps']} steps are too few to say")
+        if run.settings.steps < SHORTEST:
+            raise Unresolved(f"{run.settings.steps} steps are too few to say")
         return one
 
 

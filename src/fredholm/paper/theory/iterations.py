@@ -4,7 +4,8 @@ Nothing here knows the laws or the fixed points that they are compared with.
 """
 
 import itertools
-from typing import Any
+from functools import singledispatch
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -110,27 +111,58 @@ class Tables(eqx.Module):
         return jnp.searchsorted(row, row[-1] * uniform, side="right")
 
 
-def loss(method: AbstractMethod, n: int, has_f: bool, tables: Tables, theta: Any, target: Any, x: Any, uniform: Any) -> Float[Array, ""]:
-    """The method's loss at one x, with nodes drawn by uniform numbers: n of them, and N' more for delayed targets."""
-    f, y, nodes = tables.left[x] @ theta, tables.labels[x], tables.nodes(x, uniform)
+class AtX(NamedTuple):
+    """What a method's loss at one x is made of: f − y and the integrals of any parameters over any of the drawn nodes."""
 
-    def integral(parameters: Array, nodes: Array) -> Array:
-        return tables.sign * jnp.mean(tables.inner[nodes] @ parameters)
+    tables: Tables
+    x: Int[Array, ""]
+    nodes: Int[Array, " n"]  # n of them, and N' more for delayed targets
+    n: int
+    has_f: bool
 
-    if isinstance(method, DelayedTarget):
-        share, main_nodes = split_share(method, has_f), nodes[n:]
-        assert method.regularization is not None  # split_share has asked
-        main = f + share * integral(theta, main_nodes)
-        if method.on == "f":
-            drift = (main - tables.left[x] @ target - share * integral(target, main_nodes)) ** 2
-        else:
-            points = jnp.atleast_1d(x) if has_f else main_nodes
-            drift = jnp.mean((tables.outputs[points] @ (theta - target)) ** 2)
-        return (main + (1 - share) * integral(target, nodes[:n]) - y) ** 2 + method.regularization * drift
-    if isinstance(method, DoubleSampling):
-        half = half_count(method, n)
-        return (f + integral(theta, nodes[:half]) - y) * (f + integral(theta, nodes[half:]) - y)
-    return (f + integral(theta, nodes) - y) ** 2
+    def local(self, parameters: Float[Array, " d"]) -> Float[Array, ""]:
+        """f − y."""
+        return self.tables.left[self.x] @ parameters - self.tables.labels[self.x]
+
+    def integral(self, parameters: Float[Array, " d"], nodes: Int[Array, " k"]) -> Float[Array, ""]:
+        """The mean of the integrand over the nodes, with its sign in the residual."""
+        return self.tables.sign * jnp.mean(self.tables.inner[nodes] @ parameters)
+
+
+@singledispatch
+def loss(method: AbstractMethod, at: AtX, theta: Float[Array, " d"], target: Float[Array, " d"]) -> Float[Array, ""]:
+    """The method's loss at one x: the standard one where the method has none of its own."""
+    return (at.local(theta) + at.integral(theta, at.nodes)) ** 2
+
+
+@loss.register
+def _(method: DoubleSampling, at: AtX, theta: Float[Array, " d"], target: Float[Array, " d"]) -> Float[Array, ""]:
+    half, local = half_count(method, at.n), at.local(theta)
+    return (local + at.integral(theta, at.nodes[:half])) * (local + at.integral(theta, at.nodes[half:]))
+
+
+@loss.register
+def _(method: DelayedTarget, at: AtX, theta: Float[Array, " d"], target: Float[Array, " d"]) -> Float[Array, ""]:
+    share, main_nodes = split_share(method, at.has_f), at.nodes[at.n :]
+    assert method.regularization is not None  # split_share has asked
+    main = at.local(theta) + share * at.integral(theta, main_nodes)
+    if method.on == "f":
+        drift = (main - at.local(target) - share * at.integral(target, main_nodes)) ** 2
+    else:
+        points = jnp.atleast_1d(at.x) if at.has_f else main_nodes
+        drift = jnp.mean((at.tables.outputs[points] @ (theta - target)) ** 2)
+    return (main + (1 - share) * at.integral(target, at.nodes[: at.n])) ** 2 + method.regularization * drift
+
+
+@singledispatch
+def _tau_and_nodes(method: AbstractMethod, n: int) -> tuple[Any, int]:
+    """τ, and the nodes that are drawn at each x."""
+    return 0.0, n
+
+
+@_tau_and_nodes.register
+def _(method: DelayedTarget, n: int) -> tuple[Any, int]:
+    return method.tau, n + main_count(method, n)
 
 
 @eqx.filter_jit
@@ -140,8 +172,7 @@ def _advance(
     """Steps span[0]..span[1] of all runs at once. The floats of method and step size are traced: one compilation serves a whole map."""
     method, step_size = eqx.combine(numbers, rest)
     n, batch, has_f = counts
-    tau: Any = method.tau if isinstance(method, DelayedTarget) else 0.0
-    drawn = n + main_count(method, n) if isinstance(method, DelayedTarget) else n
+    tau, drawn = _tau_and_nodes(method, n)
 
     def step(t: Array, state: tuple[Array, Array], key: Array) -> tuple[Array, Array]:
         theta, target = state
@@ -152,7 +183,11 @@ def _advance(
         else:
             x = jnp.searchsorted(tables.cumulative, tables.cumulative[-1] * uniform[:, 0], side="right")
             weights = jnp.full((points,), 1 / points)
-        gradient = jax.grad(lambda theta, x, uniform: loss(method, n, has_f, tables, theta, target, x, uniform) / 2)
+
+        def half_loss(theta: Array, x: Array, uniform: Array) -> Array:
+            return loss(method, AtX(tables, x, tables.nodes(x, uniform), n, has_f), theta, target) / 2
+
+        gradient = jax.grad(half_loss)
         gradients = jax.vmap(gradient, in_axes=(None, 0, 0))(theta, x, uniform[:, 1:])
         theta = theta - step_size(t) * (weights @ gradients)
         return theta, tau * target + (1 - tau) * theta

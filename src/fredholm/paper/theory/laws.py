@@ -5,6 +5,7 @@ $G\,\theta + G_T\,\theta_T - h$, with random $G, G_T, h$. Their moments say wher
 """
 
 import math
+from functools import singledispatch
 from typing import Any
 
 import equinox as eqx
@@ -52,23 +53,24 @@ class GradientLaw(eqx.Module):
 
 def gradient_law(problem: Problem, method: AbstractMethod, n: int = 1) -> GradientLaw:
     """The law for one x and N = n nodes; `DelayedTarget` brings τ, λ, M and N'. Of `DoubleSampling` each half has n / 2 nodes."""
-    n = positive_integer("n", n)
-    if isinstance(method, Standard):
-        return _standard(problem, n)
-    if isinstance(method, DoubleSampling):
-        return _double_sampling(problem, method, n)
-    if isinstance(method, DelayedTarget):
-        return _delayed_target(problem, method, n)
+    return _law(method, problem, positive_integer("n", n))
+
+
+@singledispatch
+def _law(method: AbstractMethod, problem: Problem, n: int) -> GradientLaw:
+    """The law of each method that has one."""
     raise ValueError(f"method: got {method!r}; expected Standard(), DoubleSampling() or DelayedTarget(...).")
 
 
-def _standard(problem: Problem, n: int) -> GradientLaw:
+@_law.register
+def _(method: Standard, problem: Problem, n: int) -> GradientLaw:
     x, nodes, weights = outcomes(problem, 1)
     row = left(problem)[x] + sign(problem) * _drawn(problem, problem.inner, x, nodes[0], n)
     return GradientLaw(weights, _outer(row, row), np.zeros((len(x), *row.shape[1:] * 2)), row * problem.labels[x, None])
 
 
-def _double_sampling(problem: Problem, method: DoubleSampling, n: int) -> GradientLaw:
+@_law.register
+def _(method: DoubleSampling, problem: Problem, n: int) -> GradientLaw:
     half = half_count(method, n)
     x, nodes, weights = outcomes(problem, 2)
     first, second = (left(problem)[x] + sign(problem) * _drawn(problem, problem.inner, x, one, half) for one in nodes)
@@ -76,7 +78,8 @@ def _double_sampling(problem: Problem, method: DoubleSampling, n: int) -> Gradie
     return GradientLaw(weights, main, np.zeros_like(main), (first + second) / 2 * problem.labels[x, None])
 
 
-def _delayed_target(problem: Problem, method: DelayedTarget, n: int) -> GradientLaw:
+@_law.register
+def _(method: DelayedTarget, problem: Problem, n: int) -> GradientLaw:
     share, main_nodes = split_share(method, isinstance(problem, LinearProblem)), main_count(method, n)
     x, nodes, weights = outcomes(problem, 2 if share > 0 else 1)
     target_row = -sign(problem) * (1 - share) * _drawn(problem, problem.inner, x, nodes[0], n)

@@ -5,7 +5,7 @@ import numpy as np
 import scipy
 from jaxtyping import Float
 
-from fredholm.methods import AbstractMethod, DelayedTarget
+from fredholm.methods import AbstractMethod
 from fredholm.paper.theory.iterations import StepSize, iterate
 from fredholm.paper.theory.laws import GradientLaw
 from fredholm.paper.theory.linear import LinearProblem, System, delayed_target_system, standard_system
@@ -72,7 +72,7 @@ class Effort(eqx.Module):
 
 def exact_effort(problem: LinearProblem, method: AbstractMethod, epsilon: Float[np.ndarray, " e"], most: int = 100_000) -> Effort:
     """Gradient descent with exact integrals and every x: the standard loss, or the semi-gradient of delayed targets (τ = 0)."""
-    delayed = isinstance(method, DelayedTarget)
+    delayed = method.has_target
     system = delayed_target_system(problem) if delayed else standard_system(problem, None)
     move = np.eye(len(system.right)) - _best_step(system) * system.matrix
     apart, errors = -system.solve(), []
@@ -92,7 +92,7 @@ def stochastic_effort(
     """The same with every x and n drawn nodes for each, against the method's own limit; keywords as for `iterate`."""
     runs = iterate(problem, method, step_size_for(limit), batch=None, records=120, **keywords)
     errors, n = runs.mean_square(problem, limit.solve()), keywords.get("n", 1)
-    name = f"{'delayed target' if isinstance(method, DelayedTarget) else 'standard'}, N={n}"
+    name = f"{'delayed target' if method.has_target else 'standard'}, N={n}"
     return Effort(name, epsilon, _first_below(runs.steps, errors, epsilon), float(len(problem.labels) * (1 + n)))
 
 

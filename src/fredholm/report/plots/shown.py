@@ -8,7 +8,6 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.spatial import ConvexHull
 
-from fredholm.common.keys import Keys
 from fredholm.domains import AbstractDomain, Box, Interval, Product
 from fredholm.equation.equation import Equation
 from fredholm.equation.view import View
@@ -104,7 +103,7 @@ def look(solution: Solution, problem: Equation, points: np.ndarray) -> Shown:
     chosen = chosen_seeds(solution, problem)
     score = problem.evaluation.score if problem.exact is not None else ""
     with jax.enable_x64(solution.settings["precision"] == "float64"):
-        own = problem.realize(Keys.of(solution.seeds[chosen[0]]).problem) if problem.is_drawn else problem
+        own = problem.for_seed(solution.seeds[chosen[0]])
 
         def members(at: np.ndarray) -> np.ndarray:
             values = np.asarray(solution.members(at), float)[chosen]
@@ -214,6 +213,7 @@ def field_lines(problem: Equation, solution: Solution | None) -> Lines | None:
     first, second = (np.linspace(low, high, LINES) for low, high in zip(view.low, view.high, strict=True))
     points = _on_plane(view, first, second)
     if solution is None:
+        assert problem.exact is not None
         truth = Field(problem.exact, {}, problem.inputs, problem.outputs)
         vectors = np.asarray(jax.vmap(lambda x: lines(truth, x))(jnp.asarray(points, float)))
     else:

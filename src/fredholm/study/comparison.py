@@ -1,0 +1,54 @@
+"""`compare`: several methods on one equation, with the same seeds; in a folder it is a study."""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from fredholm.api import solve
+from fredholm.equation.equation import Equation
+from fredholm.methods import AbstractMethod, Auto
+from fredholm.results.solution import Solution
+from fredholm.study.folder import StudyFolder
+from fredholm.study.own import object_record
+from fredholm.study.run import own_run
+from fredholm.study.work import perform
+from fredholm.training.settings import RecordedSettings
+
+Methods = Mapping[str, AbstractMethod | Auto | Mapping[str, Any]]
+PER_CALL = ("minutes", "checkpoint_every", "progress", "throw", "origin")  # keywords that are not settings of a run
+
+
+def compared(problem: Equation, methods: Methods, out: str | os.PathLike[str] | None, keywords: Mapping[str, Any]) -> dict[str, Solution]:
+    """The solutions by name."""
+    own = {name: dict(chosen) if isinstance(chosen, Mapping) else {"method": chosen} for name, chosen in methods.items()}
+    if out is None:
+        return {name: solve(problem, **{**keywords, "label": name, "throw": False, **chosen}) for name, chosen in own.items()}
+    settings = {name: value for name, value in keywords.items() if name not in PER_CALL}
+    runs = [own_run(name, problem, **{**settings, **chosen}) for name, chosen in own.items()]
+    about = {"origin": dict(keywords.get("origin") or {})}
+    folder = StudyFolder.create(out, f"{type(problem).__name__}: {len(runs)} methods", runs, pool=".", about=about)
+    return _trained(
+        folder, {name: value for name, value in keywords.items() if name in ("minutes", "checkpoint_every", "progress", "origin")}
+    )
+
+
+def continued(folder: StudyFolder, problem: Equation | None, steps: Mapping[str, int], keywords: Mapping[str, Any]) -> dict[str, Solution]:
+    """Goes on with a comparison in its folder, each run to its number of steps; `problem` where it is the user's own."""
+    runs = []
+    for run in folder.runs:
+        own: dict[str, Any] = {}
+        if run.is_own:
+            if problem is None or object_record(problem) != run.settings.values["problem"]:
+                raise ValueError(f"{folder.path}: its equation was made in Python; got {'none' if problem is None else 'another one'}.")
+            own = {part: getattr(problem.defaults, part) for part in ("network", "optimizer") if run.settings.is_own(part)}
+            own["problem"] = problem
+        settings = RecordedSettings({**run.settings.values, "steps": steps.get(run.name, run.settings.steps)})
+        runs.append(run._replace(settings=settings, own=own))
+    again = StudyFolder.create(folder.path, folder.title, runs, pool=".", about=folder.about)
+    return _trained(again, keywords)
+
+
+def _trained(folder: StudyFolder, keywords: Mapping[str, Any]) -> dict[str, Solution]:
+    folder.begin()
+    with folder.locked():
+        return {run.name: perform(run, folder.place(run), keep_all=True, **keywords) for run in folder.runs}
