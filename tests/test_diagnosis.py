@@ -88,7 +88,7 @@ def diagnosed(problem, settings):
 def test_a_failure_is_named_and_its_remedy_cures_it(name):
     problem, provoked, factor = FAILURES[name]
     failed = diagnosed(problem, tuple({**USUAL, **provoked}.items()))
-    assert [symptom.name for symptom in failed.symptoms] == [name], str(failed)
+    assert [symptom.about for symptom in failed.symptoms] == [name], str(failed)
     assert name in str(failed)
     cured = diagnosed(problem, tuple({**USUAL, **provoked, **failed.remedy}.items()))
     assert name not in cured, str(cured)
@@ -110,7 +110,7 @@ def test_a_missing_condition_is_named_and_giving_it_cures(equation_only, monkeyp
     open_ended = fr.solve(fr.Equation(**{**flux, "evaluation": meant}), **keywords).diagnose()
     assert "uniqueness" in open_ended
     assert "a constant can be added" in str(open_ended)
-    assert "since the score mse_mean_free leaves out a constant, but nothing else" in str(open_ended)
+    assert "(the score mse_mean_free leaves out a constant), but nothing else" in str(open_ended)
     closed = fr.solve(fr.Equation(**flux, conditions=fr.Condition(fr.Point(0.0), 0.0)), **keywords).diagnose()
     assert "uniqueness" not in closed
 
@@ -136,7 +136,7 @@ def test_seeds_that_diverge_are_told_the_pull_that_would_have_held_them():
         domain=UNIT, f=lambda u, x: u(x), integrals=fr.Integral(UNIT, lambda u, x, t: -6.0 * u(t)), y=lambda x: 1.0 + 0 * x[0]
     )
     failed = fr.solve(runaway, **{**USUAL, **provoked}).diagnose()
-    assert failed.symptoms[0].name == "failed"
+    assert failed.symptoms[0].about == "failed"
     assert "λ = 0 is too weak" in failed.symptoms[0].text
     assert failed.remedy["method"] == fr.DelayedTarget()
     adaptive = fr.solve(runaway, **{**USUAL, **provoked, **failed.remedy}).diagnose()
@@ -148,7 +148,7 @@ def test_what_is_free_does_not_hide_what_is_wrong(monkeypatch):
     monkeypatch.setattr(sys.modules["fredholm.diagnostics.diagnosis"], "undetermined", lambda *parts: "a constant can be added")
     monkeypatch.setattr(sys.modules["fredholm.diagnostics.diagnosis"], "describe_undetermined", str)
     found = fr.solve(PROBLEMS["second kind"], **{**USUAL, **FAILURES["optimiser"][1], "steps": 400}).diagnose()
-    assert [symptom.name for symptom in found.symptoms] == ["uniqueness", "optimiser"]
+    assert [symptom.about for symptom in found.symptoms] == ["uniqueness", "optimiser"]
 
 
 def test_a_condition_that_does_not_hold_is_named_though_the_equation_does():
@@ -157,7 +157,7 @@ def test_a_condition_that_does_not_hold_is_named_though_the_equation_does():
     for weight in (0.0, 1.0):
         growth = fr.Equation(domain=UNIT, f=lambda u, x: fr.derivative(u, x), y=1.0, conditions=fr.Condition(**start, weight=weight))
         found[weight] = fr.solve(growth, **{**USUAL, "method": fr.Standard()}).diagnose()
-    assert [symptom.name for symptom in found[0.0].symptoms] == ["conditions"], str(found[0.0])
+    assert [symptom.about for symptom in found[0.0].symptoms] == ["conditions"], str(found[0.0])
     assert "Condition(..., weight=1)" in str(found[0.0])
     assert found[1.0].ok, str(found[1.0])
 
@@ -177,7 +177,7 @@ def test_a_diagnosis_that_fails_does_not_end_the_training(caplog, monkeypatch):
     class Own(fr.MonteCarlo):
         """A rule of the user's, which no folder can hold."""
 
-    monkeypatch.setattr(sys.modules["fredholm.api"], "LONG", 0.0)
+    monkeypatch.setattr(sys.modules["fredholm.results.warnings"], "LONG", 0.0)
     settings = {**USUAL, "rule": Own(1), "steps": 100, "record_every": 20}
     with caplog.at_level(logging.WARNING, logger="fredholm"):
         solution = fr.solve(PROBLEMS["second kind"], **settings)
@@ -198,8 +198,8 @@ def test_a_training_warns_once_in_one_line(caplog):
     assert "\n" not in lines[0]
 
 
-def test_at_half_of_a_long_training_the_network_itself_is_looked_at(caplog, monkeypatch):
-    monkeypatch.setattr(sys.modules["fredholm.api"], "LONG", 0.0)
+def test_at_half_of_a_long_training_the_network_itself_is_examined(caplog, monkeypatch):
+    monkeypatch.setattr(sys.modules["fredholm.results.warnings"], "LONG", 0.0)
     with caplog.at_level(logging.WARNING, logger="fredholm"):
         fr.solve(PROBLEMS["second kind"], **{**USUAL, **FAILURES["dead units"][1], "steps": 400, "record_every": 20})
     lines = [record.getMessage() for record in caplog.records]

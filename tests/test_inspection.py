@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import fredholm as fr
-from fredholm.diagnostics import describe_undetermined, is_meant
+from fredholm.diagnostics.check import describe_undetermined, is_intended
 from fredholm.diagnostics.exact import exact_residuals
 from fredholm.diagnostics.tails import SAMPLES, heavy_tails, tail_index
 from fredholm.diagnostics.uniqueness import undetermined
@@ -88,7 +88,7 @@ OPEN = {
     ),
     "nodes outside": (
         fr.Equation(UNIT, lambda u, x: u(x), fr.Integral(fr.Interval(0.0, 2.0), lambda u, x, t: u(x + t))),
-        "look at u outside of the domain.*jnp.clip",
+        "evaluate u outside of the domain.*jnp.clip",
     ),
     "a flux through volumes": (
         fr.Equation(
@@ -141,7 +141,7 @@ def test_solve_warns_where_the_solution_is_not_unique_and_only_there(monkeypatch
 @pytest.mark.probing
 def test_solve_warns_where_random_nodes_have_no_variance_and_only_there(monkeypatch):
     monkeypatch.setattr(sys.modules["fredholm.api"], "Training", lambda setup: pytest.fail("stop here"))
-    monkeypatch.setattr(sys.modules["fredholm.api"], "undetermined", lambda *parts: None)
+    monkeypatch.setattr(sys.modules["fredholm.diagnostics.before"], "undetermined", lambda *parts: None)
     with pytest.warns(fr.ProblemWarning, match="integral 1: .* infinite variance.*Constrained"), pytest.raises(pytest.fail.Exception):
         fr.solve(breakage(), fr.Standard(), rule=fr.MonteCarlo(1))
     falling = fr.Constrained(fr.MLP(4, 1, "tanh"), lambda n, x: jnp.exp(-x[0]) * n(x))
@@ -213,6 +213,6 @@ def test_check_tells_errors_suspicious_shapes_and_what_is_open():
     meant = fr.check(fr.Equation(**slope, evaluation=fr.Evaluation(at=UNIT, score="mse_mean_free")))
     assert meant.ok
     assert "leaves out a constant" in str(meant)
-    assert is_meant(fr.problems.Poisson())
-    assert is_meant(fr.problems.Poisson(dim=5))
-    assert is_meant(fr.problems.Maxwell())
+    assert is_intended(fr.problems.Poisson())
+    assert is_intended(fr.problems.Poisson(dim=5))
+    assert is_intended(fr.problems.Maxwell())

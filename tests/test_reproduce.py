@@ -2,6 +2,7 @@
 
 import csv
 import html
+import json
 import re
 import runpy
 import shutil
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from plotly.offline import get_plotlyjs
 
 import fredholm as fr
 from fredholm.cli import main
@@ -222,7 +224,7 @@ def test_a_figure_at_smoke_scale_is_a_picture_tables_and_a_page(smoke, capsys, m
 def test_the_page_asks_for_nothing_from_outside_and_has_its_script_once(smoke):
     text = (smoke / "report.html").read_text(encoding="utf-8")
     assert not re.search(r'<(script|link|img|iframe)[^>]*(src|href)="(?!data:)', text)
-    assert len(re.findall(r"<script>", text)) == 2
+    assert text.count(get_plotlyjs()) == 1
     links = re.findall(r'<summary><a href="([^"]*)"', text)
     assert len(links) == 2
     assert all((smoke / link / "run.json").is_file() for link in links)
@@ -267,25 +269,39 @@ def test_nothing_of_a_study_becomes_markup(smoke, tmp_path):
 
 @pytest.mark.skipif(BROWSER is None, reason="no chromium on this machine: the page is not tried in a browser")
 def test_a_browser_draws_the_study_and_picks_a_quantity_and_runs(smoke, tmp_path):
-    picks = """<script>
-      const seen = () => document.querySelectorAll("g.trace.scatter path.js-line").length, found = [seen()];
-      const choose = (name, ...wanted) => {
-        const select = document.querySelector(`[data-pick=${name}]`);
-        [...select.options].forEach((option, index) => { option.selected = wanted.includes(index); });
-        select.dispatchEvent(new Event("change")); found.push(seen());
+    picks = """<script>(async () => {
+      const chart = document.getElementById("chart-study"), found = [];
+      const click = element => {
+        for (const kind of ["mousedown", "mouseup", "click"]) element.dispatchEvent(new MouseEvent(kind, { bubbles: true }));
+        return new Promise(done => setTimeout(done, 600));  // longer than plotly waits for a second click
       };
-      choose("method", 1); choose("method", 1, 2); choose("quantity", 1);
-      document.querySelector("[data-scale=linear]").click();
-      document.body.dataset.found = found.join(" ");
-    </script></body>"""
+      const choose = async place => {
+        await click(chart.querySelector(".updatemenu-header"));
+        await click(chart.querySelectorAll(".updatemenu-dropdown-button")[place]);
+      };
+      const see = () => found.push([
+        chart.querySelectorAll("g.trace.scatter path.js-line").length, chart._fullLayout.yaxis.type, chart._fullData.at(-1).y[0],
+      ]);
+      see();
+      await click(chart.querySelector(".legendtoggle")); see();
+      await choose(1); see();
+      await click([...chart.querySelectorAll(".updatemenu-button")].find(one => one.textContent === "linear")); see();
+      document.body.dataset.found = JSON.stringify(found);
+    })();</script></body>"""
     page = tmp_path / "page.html"
     page.write_text((smoke / "report.html").read_text(encoding="utf-8").replace("</body>", picks), encoding="utf-8")
     flags = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update"
-    flags += " --disable-sync --virtual-time-budget=8000 --enable-logging=stderr --dump-dom"
+    flags += " --disable-sync --virtual-time-budget=12000 --enable-logging=stderr --dump-dom"
     command = [str(BROWSER), *flags.split(), f"--user-data-dir={tmp_path}", page.as_uri()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert [line for line in done.stderr.splitlines() if "CONSOLE" in line] == []
-    everything, one, both, other = map(int, re.search(r'data-found="([^"]*)"', done.stdout).group(1).split())
-    assert everything == both > one > 0  # there are two runs
-    assert other > 0
-    assert 'data-scale="linear" aria-pressed="true"' in done.stdout
+    found = re.search(r'data-found="([^"]*)"', done.stdout)
+    assert found is not None
+    every, one, other, linear = json.loads(html.unescape(found.group(1)))
+    folder = StudyFolder.open(smoke)
+    (*_, last), both = outcomes(folder).values(), len(folder.runs)
+    assert every[0] == both * one[0] > 0  # a click on a run's name hides it
+    assert other[0] == linear[0] == one[0]  # and another quantity or scale does not bring it back
+    assert [seen[1] for seen in (every, one, other, linear)] == ["log", "log", "log", "linear"]
+    for seen, quantity in ((every, "error"), (one, "error"), (other, "loss"), (linear, "loss")):
+        assert seen[2] == pytest.approx(last.curve(quantity)[last.good].mean(axis=0)[0], rel=1e-5)

@@ -1,19 +1,27 @@
 """The command line: help, names, values, and what is wrong in them; nothing is trained here."""
 
+import dataclasses
 import inspect
 import re
 import shlex
 import subprocess
 from pathlib import Path
 
+import optax
 import pytest
+from fredholm.functions.networks import OwnNetwork
 
 import fredholm as fr
 from commands import TINY, command
+from fredholm import optimizers
 from fredholm.cli import main, values
-from fredholm.cli.choices import MADE_OF_OTHERS, keywords_of, method_of, problem_of
-from fredholm.cli.names import METHODS, PROBLEMS, RULES, comments, fields, first_line, kebab, plain
-from fredholm.cli.parser import parse
+from fredholm.cli.choices import keywords_of, method_of, problem_of
+from fredholm.cli.kinds import KINDS, MADE_OF_OTHERS, METHOD, NETWORK, OPTIMIZER, RULE, chosen
+from fredholm.cli.names import METHODS, PROBLEMS, RULES, comments, concrete, fields, first_line, hints, kebab, plain
+from fredholm.cli.parser import parse, solve_options
+from fredholm.optimizers import Transformation
+from fredholm.problems import InsideBall
+from fredholm.storage.serialisation import SPECS, from_text
 
 # Help and names
 
@@ -44,21 +52,45 @@ def test_list_shows_every_name_with_its_comment():
     shown = " ".join(done.stdout.split())
     for name in (*PROBLEMS, *METHODS, *RULES, "shift", "rotation", "tanh", "adam", "cosine"):
         assert re.search(rf" {name}[ ,]", shown)
-    for noun in METHODS.values():
-        for field in fields(noun):
-            assert f"--{kebab(field)}: {comments(noun)[field]}" in shown
+    for kind in KINDS:
+        for spec in kind.classes.values():
+            for field in fields(spec):
+                assert f"{'--' if field in kind.options else ''}{kebab(field)}: {comments(spec)[field]}" in shown
     assert "$" not in shown
     assert "\\" not in shown
 
 
-def test_every_field_of_a_method_has_a_comment_and_is_an_option(capsys):
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.flag)
+def test_every_field_has_a_comment_and_is_an_option(kind, capsys):
+    """Only an object of the same kind inside another is none: it is written as in Python."""
     with pytest.raises(SystemExit):
         main(["solve", "--help"])
-    shown = capsys.readouterr().out
-    for noun in METHODS.values():
-        for field in fields(noun):
-            assert comments(noun)[field]
-            assert f"--{kebab(field)} " in shown
+    shown = " ".join(capsys.readouterr().out.split())
+    for spec in kind.classes.values():
+        for field in fields(spec):
+            assert comments(spec)[field]
+            assert comments(spec)[field] in shown or field == kind.flag
+            assert (kebab(field) in solve_options()) or field == kind.flag
+            assert (f"--{kebab(field)} " in shown) or field == kind.flag
+
+
+def test_a_new_class_has_its_name_and_its_options_by_itself(monkeypatch):
+    class Momentum(optimizers.AbstractOptimizer):
+        learning_rate: float = 0.1  # how fast
+        friction: float | None = None  # how soon it stops
+        build = optimizers.Adam.build
+
+    monkeypatch.setattr("fredholm.cli.names.SPECS", {**SPECS, "Momentum": Momentum})
+    kind = dataclasses.replace(OPTIMIZER, classes=concrete(optimizers.AbstractOptimizer))
+    assert list(kind.classes) == ["adam", "momentum", "muon"]
+    assert kind.options["friction"].help == "momentum: how soon it stops"
+    assert "momentum: how fast" in kind.options["learning_rate"].help
+    assert chosen(kind, "momentum", fr.Adam(), {"friction": 0.5}) == Momentum(0.1, 0.5)
+
+
+def test_what_needs_a_function_has_no_name():
+    for kind in KINDS:
+        assert not {OwnNetwork, Transformation, fr.Constrained} & set(kind.classes.values())
 
 
 def test_names_and_formulas_are_readable():
@@ -69,42 +101,42 @@ def test_names_and_formulas_are_readable():
 
 def test_no_formula_of_the_list_keeps_a_word_of_latex():
     spelled = {"sin", "cos", "cosh", "exp", "ln", "log", "sqrt", "max", "min", "mod", "text"}  # these read well as they are
-    for noun in (*PROBLEMS.values(), *METHODS.values(), *RULES.values()):
-        source = " ".join(inspect.cleandoc(noun.__doc__).split("\n\n")[0].split())
-        left = {word for word in re.findall(r"\\([A-Za-z]{2,})", source) if re.search(rf"\b{word}", first_line(noun))}
-        assert left <= spelled, f"{noun.__name__}: {left}"
+    for spec in (*PROBLEMS.values(), *(spec for kind in KINDS for spec in kind.classes.values())):
+        source = " ".join(inspect.cleandoc(spec.__doc__).split("\n\n")[0].split())
+        left = {word for word in re.findall(r"\\([A-Za-z]{2,})", source) if re.search(rf"\b{word}", first_line(spec))}
+        assert left <= spelled, f"{spec.__name__}: {left}"
 
 
-# Options to nouns
+# Options to objects
 
 
-def chosen(*arguments: str):
+def asked(*arguments: str):
     options = parse(["solve", *arguments])
     problem = problem_of(options.problem, options.set)
     return method_of(problem, options.method, options), keywords_of(problem, options)
 
 
 def test_options_change_only_what_they_name():
-    method, keywords = chosen("poisson", "--tau", "0.5")
+    method, keywords = asked("poisson", "--tau", "0.5")
     assert method == fr.DelayedTarget(tau=0.5, regularization=1.0, split=100.0)
     assert {name for name, value in keywords.items() if value is not None} == {"seeds", "precision"}
-    method, keywords = chosen("poisson", "--method", "delayed-target", "--every", "10", "--width", "8", "--schedule", "cosine")
+    method, keywords = asked("poisson", "--method", "delayed-target", "--every", "10", "--width", "8", "--schedule", "cosine")
     assert method == fr.DelayedTarget(tau=0.999, regularization=1.0, split=100.0, every=10)
     assert keywords["network"] == fr.MLP(8, 3, "silu")
     assert keywords["optimizer"] == fr.Adam(1e-3, fr.Cosine())
-    assert chosen("poisson", "--optimizer", "muon")[1]["optimizer"] == fr.Muon()
-    assert chosen("poisson", "--optimizer", "Muon", "--learning-rate", "0.02")[1]["optimizer"] == fr.Muon(0.02)
-    assert chosen("poisson", "--optimizer", "adam", "--schedule", "cosine")[1]["optimizer"] == fr.Adam(1e-3, fr.Cosine())
-    assert chosen("poisson", "--method", "double-sampling", "--pairs", "all")[0] == fr.DoubleSampling(pairs="all")
+    assert asked("poisson", "--optimizer", "muon")[1]["optimizer"] == fr.Muon()
+    assert asked("poisson", "--optimizer", "Muon", "--learning-rate", "0.02")[1]["optimizer"] == fr.Muon(0.02)
+    assert asked("poisson", "--optimizer", "adam", "--schedule", "cosine")[1]["optimizer"] == fr.Adam(1e-3, fr.Cosine())
+    assert asked("poisson", "--method", "double-sampling", "--pairs", "all")[0] == fr.DoubleSampling(pairs="all")
 
 
 def test_where_auto_chooses_options_are_meant_for_it():
-    assert chosen("own.py:problem")[0] is None, "solve lets Auto choose"
-    assert chosen("own.py:problem", "--pilot", "50")[0] == fr.Auto(pilot=50)
-    assert chosen("own.py:problem", "--learning-rate", "0.02")[1]["optimizer"] == fr.Muon(0.02)
-    assert chosen("own.py:problem", "--method", "auto", "--learning-rate", "0.02")[1]["optimizer"] == fr.Muon(0.02)
-    assert isinstance(chosen("own.py:problem", "--method", "standard", "--learning-rate", "0.02")[1]["optimizer"], fr.Adam)
-    assert chosen("own.py:problem", "--tau", "0.5")[0] == fr.DelayedTarget(tau=0.5)
+    assert asked("own.py:problem")[0] is None, "solve lets Auto choose"
+    assert asked("own.py:problem", "--pilot", "50")[0] == fr.Auto(pilot=50)
+    assert asked("own.py:problem", "--learning-rate", "0.02")[1]["optimizer"] == fr.Muon(0.02)
+    assert asked("own.py:problem", "--method", "auto", "--learning-rate", "0.02")[1]["optimizer"] == fr.Muon(0.02)
+    assert isinstance(asked("own.py:problem", "--method", "standard", "--learning-rate", "0.02")[1]["optimizer"], fr.Adam)
+    assert asked("own.py:problem", "--tau", "0.5")[0] == fr.DelayedTarget(tau=0.5)
 
 
 @pytest.mark.parametrize(
@@ -119,12 +151,79 @@ def test_where_auto_chooses_options_are_meant_for_it():
     ],
 )
 def test_rules_by_name_and_as_in_python(given, rule):
-    assert chosen("volterra", *given)[1]["rule"] == rule
+    assert asked("volterra", *given)[1]["rule"] == rule
+
+
+def test_every_kind_is_given_by_name_or_as_in_python():
+    assert asked("volterra", "--method", "DelayedTarget(tau=0.5)", "--every", "3")[0] == fr.DelayedTarget(tau=0.5, every=3)
+    assert asked("volterra", "--network", 'MLP(32, 2, "tanh")')[1]["network"] == fr.MLP(32, 2, "tanh")
+    assert asked("volterra", "--network", "MLP(32, 2)", "--width", "8")[1]["network"] == fr.MLP(8, 2)
+    assert asked("volterra", "--network", "mlp", "--depth", "1")[1]["network"].depth == 1
+    assert asked("volterra", "--optimizer", "Adam(1e-2, Cosine(0.1))")[1]["optimizer"] == fr.Adam(1e-2, fr.Cosine(0.1))
+    assert asked("volterra", "--optimizer", "Adam(1e-2)", "--eps", "1e-6")[1]["optimizer"] == fr.Adam(1e-2, eps=1e-6)
+    assert asked("volterra", "--optimizer", "adam", "--schedule", "Cosine(0.5)")[1]["optimizer"].schedule == fr.Cosine(0.5)
+    assert asked("volterra", "--optimizer", "adam", "--schedule", "constant")[1]["optimizer"].schedule == fr.ConstantRate(), "its old name"
+    assert asked("own.py:problem", "--using", "standard")[0] == fr.Auto(using=fr.Standard())
+    assert asked("own.py:problem", "--using", "DelayedTarget(0.5)")[0] == fr.Auto(using=fr.DelayedTarget(0.5))
+    assert asked("volterra", "--method", "delayed-target", "--main", "MonteCarlo(2)")[0].main == fr.MonteCarlo(2)
+    assert asked("volterra", "--method", "delayed-target", "--main", "2e1", "--tau", "none")[0].main == 20
+
+
+def test_options_reach_the_object_inside_another_of_its_kind():
+    """A form that meets a condition is kept when its network is made wider."""
+    assert asked("fractional-poisson", "--width", "8")[1]["network"] == fr.Constrained(
+        dataclasses.replace(fr.problems.FractionalPoisson().defaults.network.network, width=8), InsideBall(0.75)
+    )
+    own = fr.Constrained(OwnNetwork(lambda key: None), InsideBall(0.75))
+    assert chosen(NETWORK, None, own, {"width": 8}).network == dataclasses.replace(NETWORK.general, width=8)
+    assert asked("volterra", "--rule", "Shared(MonteCarlo(16))", "--n", "4")[1]["rule"] == fr.Shared(fr.MonteCarlo(4))
+    assert asked("volterra", "--rule", "Smolyak(Gauss(1), 3)", "--level", "2")[1]["rule"] == fr.Smolyak(fr.Gauss(1), 2)
+    assert asked("volterra", "--rule", "Smolyak(Gauss(1), 3)", "--merge", "false")[1]["rule"].merge is False
+
+
+def test_what_a_problem_has_from_python_is_left_where_nothing_is_said_of_it():
+    for kind in KINDS:
+        assert chosen(kind, None, object(), {}) is None
+    assert chosen(OPTIMIZER, None, Transformation(optax.sgd(0.1)), {"b1": 0.5}) == dataclasses.replace(OPTIMIZER.general, b1=0.5)
+    assert chosen(NETWORK, None, lambda key: None, {"width": 8}) == dataclasses.replace(NETWORK.general, width=8)
+    assert chosen(METHOD, "standard", fr.DelayedTarget(), {"tau": None}) == fr.Standard(), "none, of what it does not have"
+    assert chosen(RULE, "monte-carlo", fr.MonteCarlo(3), {"randomize": None}) == fr.MonteCarlo(3)
+
+
+def test_a_rule_of_the_users_own_takes_the_options_that_it_has():
+    class Own(fr.MonteCarlo):
+        pass
+
+    assert type(chosen(RULE, None, Own(2), {"n": 3})) is Own
+    assert chosen(RULE, None, Own(2), {"n": 3}).n == 3
+    with pytest.raises(ValueError, match="--level: own has no such option; it belongs to smolyak"):
+        chosen(RULE, None, Own(2), {"level": 3})
+
+
+@pytest.mark.parametrize(
+    ("text", "hint", "value"),
+    [
+        ("2e4", int, 20_000),
+        ("3", float, 3.0),
+        ("none", float | None, None),
+        ("None", float | None, None),
+        ("true", bool, True),
+        ("f", hints(fr.DelayedTarget)["on"], "f"),
+        ("shift", hints(fr.Even)["randomize"], fr.Shift()),
+        ("Shift", hints(fr.Even)["randomize"], fr.Shift()),
+        ("Shift(fixed=True)", hints(fr.Even)["randomize"], fr.Shift(fixed=True)),
+        ("tanh", str, "tanh"),
+    ],
+)
+def test_a_text_is_read_by_the_type_of_its_field(text, hint, value):
+    found = values.read(text, hint)
+    assert found == value
+    assert type(found) is type(value)
 
 
 @pytest.mark.parametrize(("text", "seeds"), [("4", 4), ("3,7", [3, 7]), ("3 7", [3, 7]), ("3,", [3])])
 def test_seeds_are_a_number_or_a_list(text, seeds):
-    assert chosen("volterra", "--seeds", *text.split())[1]["seeds"] == seeds
+    assert asked("volterra", "--seeds", *text.split())[1]["seeds"] == seeds
 
 
 @pytest.mark.parametrize(
@@ -175,6 +274,16 @@ WRONG = [
     ("solve volterra --activation tahn", "Did you mean 'tanh'"),
     ("solve volterra --schedule cosin", "Did you mean 'cosine'"),
     ("solve volterra --optimizer moun", "Did you mean 'muon'"),
+    ("solve volterra --optimizer MLP(8)", "--optimizer: got MLP(8); expected an optimizer, for instance 'Adam(1e-3, Cosine())'"),
+    ("solve volterra --network Gauss(8)", "--network: got Gauss(8); expected a network"),
+    ("solve volterra --network MLQ(8)", "Did you mean 'MLP'"),
+    ("solve volterra --network own-network", "Known: mlp"),
+    ("solve volterra --schedule MLP(8)", "--schedule: got 'MLP(8)'; expected a schedule"),
+    ("solve volterra --main x", "--main: got 'x'; expected a whole number or none or an object as in Python"),
+    ("solve volterra --rule gauss --merge maybe", "unknown value 'maybe'"),
+    ("solve volterra --optimizer adam --beta 0.5", "--beta: adam has no such option; it belongs to muon"),
+    ("solve volterra --rule quasi-monte-carlo", "it needs --n (N, exactly this many points)"),
+    ("solve volterra --width 2.5", "--width: got '2.5'; expected a whole number"),
     ("solve volterra --precision float16", "Did you mean 'float"),
     ("solve volterra --seeds 0", "seeds: got 0"),
     ("solve volterra --seeds 4 volterra", "PROBLEM comes before"),
@@ -218,11 +327,16 @@ def test_wrong_input_is_one_line_and_leaves_nothing(line, message, here, capsys)
     assert sorted(path.name for path in here.iterdir() if path.name != "__pycache__") == before
 
 
-def test_every_rule_that_is_made_of_others_has_an_example_that_works():
-    nested = {noun for noun in RULES.values() if "n" not in fields(noun)}
-    assert {noun.__name__ for noun in nested} == set(MADE_OF_OTHERS)
-    for noun in nested:
-        assert isinstance(values.noun(f"{noun.__name__}({MADE_OF_OTHERS[noun.__name__]})"), noun)
+def test_every_class_that_is_made_of_others_has_an_example_that_works():
+    nested = {spec.__name__: spec for kind in KINDS for spec in kind.classes.values() if kind.flag in fields(spec)}
+    assert set(nested) == set(MADE_OF_OTHERS)
+    for name, spec in nested.items():
+        assert type(from_text(MADE_OF_OTHERS[name])) is spec
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.flag)
+def test_the_example_of_every_kind_is_one_of_it(kind):
+    assert isinstance(chosen(kind, kind.example, None, {}), kind.bases)
 
 
 def test_an_error_while_training_starts_leaves_nothing(monkeypatch, capsys, here):

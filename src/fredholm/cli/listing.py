@@ -4,11 +4,13 @@ import inspect
 import shutil
 import textwrap
 from argparse import Namespace
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
-from fredholm.cli.names import METHODS, OPTIMIZERS, PROBLEMS, RANDOMIZATIONS, RULES, SCHEDULES, comments, default, fields, first_line, kebab
+from fredholm.cli.kinds import KINDS, Kind
+from fredholm.cli.names import PROBLEMS, RANDOMIZATIONS, SCHEDULES, comments, default, fields, first_line, kebab, required
 from fredholm.functions.mlp import ACTIVATIONS
 from fredholm.paper.reproduction.catalogue import FIGURES
+from fredholm.storage.serialisation import to_text
 
 INDENT = 20
 
@@ -16,25 +18,19 @@ INDENT = 20
 def show(options: Namespace) -> int:
     """`fredholm list`."""
     print("problems            fredholm solve NAME, with options as --set name=value")
-    for name, noun in PROBLEMS.items():
-        _entry(name, first_line(noun))
-        shown = ", ".join(_signature(parameter) for parameter in inspect.signature(noun).parameters.values())
+    for name, spec in PROBLEMS.items():
+        _entry(name, first_line(spec))
+        shown = ", ".join(_signature(parameter) for parameter in inspect.signature(spec).parameters.values())
         _lines(f"options: {shown}" if shown else "no options")
-    print("\nmethods             --method NAME, with their options")
-    for name, noun in METHODS.items():
-        _entry(name, first_line(noun))
-        help_of = comments(noun)
-        for field in fields(noun):
-            _lines(f"--{kebab(field)}: {help_of.get(field, '')} (default {_text(default(noun, field))})", hanging=4)
-    print("\nrules               --rule NAME --n N; with other options as in Python: --rule 'Smolyak(Gauss(1), 3)'")
-    for name, noun in RULES.items():
-        _entry(name, first_line(noun))
-        _lines("options: " + ", ".join(_signature(parameter) for parameter in inspect.signature(noun).parameters.values()))
+    for kind in KINDS:
+        print(f"\n{kind.flag + 's':<{INDENT}}--{kind.flag} NAME, with their options; or as in Python: --{kind.flag} '{kind.example}'")
+        for name, spec in kind.classes.items():
+            _entry(name, first_line(spec))
+            for field in fields(spec):
+                _lines(f"{_option(kind, field)}: {comments(spec).get(field, '')}{_default(spec, field)}", hanging=4)
     print("\nrandomizations      --randomize NAME: a random move of a rule's nodes, which makes it unbiased")
     _table(RANDOMIZATIONS)
     print(f"\nactivations         --activation NAME\n  {', '.join(ACTIVATIONS)}")
-    print("\noptimisers          --learning-rate, --schedule")
-    _table(OPTIMIZERS)
     print("\nschedules           --schedule NAME: how the learning rate changes over the run")
     _table(SCHEDULES)
     print("\nstudies             fredholm reproduce NAME --scale smoke|laptop|paper")
@@ -43,9 +39,18 @@ def show(options: Namespace) -> int:
     return 0
 
 
-def _table(nouns: Mapping[str, type]) -> None:
-    for name, noun in nouns.items():
-        _entry(name, first_line(noun))
+def _option(kind: Kind, field: str) -> str:
+    """The option of a field, or the field itself where it can only be given as in Python."""
+    return f"--{kebab(field)}" if field in kind.options else field
+
+
+def _default(spec: type, field: str) -> str:
+    return "" if field in required(spec) else f" (default: {_text(default(spec, field))})"
+
+
+def _table(specs: Mapping[str, type]) -> None:
+    for name, spec in specs.items():
+        _entry(name, first_line(spec))
 
 
 def _entry(name: str, text: str) -> None:
@@ -70,8 +75,9 @@ def _signature(parameter: inspect.Parameter) -> str:
 
 
 def _text(value: object) -> str:
+    if value is None or isinstance(value, bool):
+        return str(value).lower()
     if inspect.isfunction(value):
         return value.__name__
-    if isinstance(value, Iterable) and len(repr(value)) > 60:
-        return "..."
-    return "none" if value is None else str(value)
+    text = value if isinstance(value, str) else to_text(value)
+    return text if len(text) <= 60 else "..."

@@ -1,4 +1,4 @@
-"""The names of the command line: the library's nouns in kebab-case, with their own docstrings and comments as help."""
+"""The names of the command line: the library's classes in kebab-case, with their own docstrings and comments as help."""
 
 import ast
 import functools
@@ -6,14 +6,18 @@ import inspect
 import re
 import textwrap
 from collections.abc import Mapping
-from types import ModuleType
-from typing import Any
+from types import UnionType
+from typing import Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import equinox as eqx
 
-from fredholm import methods, optimizers, rules
 from fredholm.common.checks import nearest
-from fredholm.storage import serialisation as recipes
+from fredholm.equation.equation import Equation
+from fredholm.functions.protocol import AbstractNetwork
+from fredholm.methods import AbstractMethod, Auto
+from fredholm.optimizers import AbstractOptimizer, AbstractSchedule
+from fredholm.rules import AbstractRandomization, AbstractRule
+from fredholm.storage.serialisation import ALIASES, SPECS
 
 _SYMBOLS = {
     "int": "∫",
@@ -50,6 +54,7 @@ _SYMBOLS = {
     "bmod": "mod",
     "in": "∈",
     "pi": "π",
+    "pm": "±",
     "bar": "",
     "hat": "",
     "left": "",
@@ -62,45 +67,73 @@ def kebab(name: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", name).replace("_", "-").lower()
 
 
-def _concrete(module: ModuleType, base: type) -> dict[str, type]:
-    found = {name: noun for name, noun in vars(module).items() if isinstance(noun, type) and issubclass(noun, base)}
-    return {kebab(name): noun for name, noun in sorted(found.items()) if not name.startswith("Abstract")}
-
-
-PROBLEMS: Mapping[str, type] = {kebab(name): noun for name, noun in sorted(recipes.PROBLEMS.items())}
-METHODS: Mapping[str, type] = {"auto": methods.Auto, **_concrete(methods, methods.AbstractMethod)}
-RULES: Mapping[str, type] = _concrete(rules, rules.AbstractRule)
-RANDOMIZATIONS: Mapping[str, type] = _concrete(rules, rules.AbstractRandomization)
-SCHEDULES: Mapping[str, type] = _concrete(optimizers, optimizers.AbstractSchedule)
-# An optax transformation is made in Python, not on the command line.
-OPTIMIZERS: Mapping[str, type] = {
-    name: noun for name, noun in _concrete(optimizers, optimizers.AbstractOptimizer).items() if noun is not optimizers.Transformation
-}
-
-
-def known(kind: str, name: str, table: Mapping[str, type]) -> type:
-    """The noun of this name, or a `ValueError` with the nearest name."""
-    found = table.get(name) or table.get(kebab(name))
-    if found is None:
-        raise nearest(kind, name, table)
-    return found
-
-
-def fields(noun: type) -> list[str]:
-    """The names of a noun's fields."""
-    return list(getattr(noun, "__dataclass_fields__", {}))
-
-
-def default(noun: type, name: str) -> Any:
-    """A field's default, or `inspect.Parameter.empty` where it must be given."""
-    return inspect.signature(noun).parameters[name].default
+def fields(spec: type) -> list[str]:
+    """The names of a class's fields."""
+    return list(getattr(spec, "__dataclass_fields__", {}))
 
 
 @functools.cache
-def comments(noun: type) -> dict[str, str]:
-    """The comment behind each field of a noun: it is the help of its option."""
+def hints(spec: type) -> Mapping[str, object]:
+    """The type of each field of a class."""
+    found = get_type_hints(spec)
+    return {name: found[name] for name in fields(spec)}
+
+
+def parts(hint: object) -> tuple[object, ...]:
+    """The types of a union; another type alone."""
+    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+
+
+def is_writable(hint: object) -> bool:
+    """True for a type whose values can be written on the command line: not for a function, say."""
+    return any(
+        part in (bool, int, float, str) or get_origin(part) is Literal or (isinstance(part, type) and issubclass(part, eqx.Module))
+        for part in parts(hint)
+    )
+
+
+def default(spec: type, name: str) -> object:
+    """A field's default, or `inspect.Parameter.empty` where it must be given."""
+    return inspect.signature(spec).parameters[name].default
+
+
+def required(spec: type) -> list[str]:
+    """The arguments without a default."""
+    return [name for name, parameter in inspect.signature(spec).parameters.items() if parameter.default is parameter.empty]
+
+
+def concrete(*bases: type) -> dict[str, type]:
+    """The library's classes of a kind that the command line can make, by their names there."""
+    found = {kebab(name): spec for name, spec in sorted(SPECS.items()) if issubclass(spec, bases)}
+    return {name: spec for name, spec in found.items() if all(is_writable(hints(spec).get(field)) for field in required(spec))}
+
+
+PROBLEMS: Mapping[str, type] = {kebab(name): spec for name, spec in sorted(SPECS.items()) if issubclass(spec, Equation)}
+METHODS: Mapping[str, type] = concrete(Auto, AbstractMethod)
+RULES: Mapping[str, type] = concrete(AbstractRule)
+NETWORKS: Mapping[str, type] = concrete(AbstractNetwork)
+OPTIMIZERS: Mapping[str, type] = concrete(AbstractOptimizer)
+RANDOMIZATIONS: Mapping[str, type] = concrete(AbstractRandomization)
+SCHEDULES: Mapping[str, type] = concrete(AbstractSchedule)
+
+
+Named = TypeVar("Named")
+
+
+def known(kind: str, name: str, table: Mapping[str, Named]) -> Named:
+    """The entry of this name, which may be an old one or written as in Python, or a `ValueError` with the nearest name."""
+    renamed = {kebab(old): kebab(new) for old, new in ALIASES.items()}
+    found = next((text for text in (name, kebab(name), renamed.get(kebab(name))) if text in table), None)
+    if found is None:
+        raise nearest(kind, name, table)
+    return table[found]
+
+
+@functools.cache
+def comments(spec: type) -> dict[str, str]:
+    """The comment behind each field of a class: it is the help of its option."""
     found: dict[str, str] = {}
-    for owner in reversed(noun.__mro__):
+    for owner in reversed(spec.__mro__):
         if owner in (eqx.Module, object) or "__dataclass_fields__" not in vars(owner):
             continue
         source = textwrap.dedent(inspect.getsource(owner))
@@ -114,9 +147,9 @@ def comments(noun: type) -> dict[str, str]:
     return found
 
 
-def first_line(noun: type) -> str:
-    """The first sentence of a noun's docstring, with its LaTeX as far as possible in plain letters."""
-    paragraph = inspect.cleandoc(noun.__doc__ or "").split("\n\n")[0]
+def first_line(spec: type) -> str:
+    """The first sentence of a class's docstring, with its LaTeX as far as possible in plain letters."""
+    paragraph = inspect.cleandoc(spec.__doc__ or "").split("\n\n")[0]
     sentence = re.split(r"(?<=[\w)$])\. (?=[A-Z])", " ".join(paragraph.split()))[0]
     return plain(sentence).rstrip(",:;. ")
 

@@ -17,6 +17,7 @@ from fredholm.cli.folders import CommandError, Paused, folder_for, training_in, 
 from fredholm.common.statistics import bootstrap_interval
 from fredholm.equation.equation import Equation
 from fredholm.equation.files import is_file
+from fredholm.methods import AbstractMethod
 from fredholm.storage.run_folder import RunFolder, file_name
 from fredholm.training.settings import GENERAL
 from fredholm.training.status import describe_failures
@@ -55,7 +56,7 @@ def compared(problem: Equation, options: Namespace) -> tuple[dict[str, Any], dic
     rule = keywords["rule"] or problem.defaults.rule or GENERAL.rule
     assert rule is not None
     for method in methods.values():
-        if not isinstance(method, fr.Auto):
+        if isinstance(method, AbstractMethod):
             method.check(problem, problem.rules(rule))
     return methods, keywords
 

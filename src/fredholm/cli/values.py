@@ -1,14 +1,16 @@
-"""Text from the command line as values: numbers, YAML, and the library's nouns written as in Python."""
+"""Text from the command line as values: numbers, YAML, and the library's objects by name or as in Python."""
 
-import ast
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from contextlib import suppress
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin
 
+import equinox as eqx
 import yaml
 
-from fredholm.common.checks import nearest
-from fredholm.storage.serialisation import NOUNS
+from fredholm.cli.names import concrete, kebab, known, parts, required
+from fredholm.storage.serialisation import from_text
 
 
 class Loader(yaml.SafeLoader):
@@ -22,37 +24,50 @@ def value(text: str) -> Any:
     """What a person means by `5`, `1e-3`, `none`, `[[0, 0], [1, 1]]` or `PowerLaw(0.0, 1.0, power=2.0)`."""
     if text.lower() == "none":
         return None
-    if re.fullmatch(r"[A-Z]\w*\(.*\)", text.strip(), re.DOTALL):
-        return noun(text)
+    if re.fullmatch(r"([A-Z]\w*|array)\(.*\)", text.strip(), re.DOTALL):
+        return from_text(text)
     try:
         return yaml.load(text, Loader)  # a safe loader: plain values only
     except yaml.YAMLError as error:
         raise ValueError(f"{text!r} is not a value: {' '.join(str(error).split())}.") from None
 
 
-def noun(text: str) -> Any:
-    """One of the library's nouns, written as in Python: `Smolyak(Gauss(1), 3)`. Only their names and plain values are understood."""
-    try:
-        tree = ast.parse(text.strip(), mode="eval").body
-    except SyntaxError as error:
-        raise ValueError(f"{text!r}: {error.msg}; expected a name with its arguments, for instance 'Smolyak(Gauss(1), 3)'.") from None
-    return _built(tree, text)
+def words(hint: object) -> dict[str, object]:
+    """The values of a type that have a name on the command line: none, true, the words of a `Literal`, objects that need no arguments."""
+    found: dict[str, object] = {}
+    for part in parts(hint):
+        if part is NoneType:
+            found["none"] = None
+        elif part is bool:
+            found |= {"true": True, "false": False}
+        elif get_origin(part) is Literal:
+            found |= {str(word): word for word in get_args(part)}
+        elif isinstance(part, type) and issubclass(part, eqx.Module):
+            found |= {name: spec() for name, spec in concrete(part).items() if not required(spec)}
+    return found
 
 
-def _built(node: ast.expr, text: str) -> Any:
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        if node.func.id not in NOUNS:
-            raise nearest("name", node.func.id, NOUNS)
-        positional = [_built(argument, text) for argument in node.args]
-        named = {argument.arg: _built(argument.value, text) for argument in node.keywords if argument.arg is not None}
-        try:
-            return NOUNS[node.func.id](*positional, **named)
-        except TypeError as error:
-            raise ValueError(f"{text}: {error}.") from None
-    try:
-        return ast.literal_eval(node)
-    except ValueError:
-        raise ValueError(f"{text!r}: expected the library's names and plain values only, for instance 'Smolyak(Gauss(1), 3)'.") from None
+def read(text: str, hint: object) -> object:
+    """`text` as a value of a field's type: a number, a word, or an object by its name or as in Python."""
+    types, named = parts(hint), words(hint)
+    classes = tuple(part for part in types if isinstance(part, type) and issubclass(part, eqx.Module))
+    if classes and "(" in text:
+        found = from_text(text)
+        if not isinstance(found, classes):
+            expected = " or ".join(kebab(one.__name__.removeprefix("Abstract")).replace("-", " ") for one in classes)
+            raise ValueError(f"got {text!r}; expected a {expected}.")
+        return found
+    for number, parse in ((int, whole), (float, float)):
+        if number in types:
+            with suppress(ValueError):
+                return parse(text)
+    if str in types:
+        return text
+    numbers = [what for number, what in ((int, "a whole number"), (float, "a number")) if number in types]
+    if not numbers or text.lower() in named:
+        return known("value", text.lower() if text.lower() in named else text, named)
+    python = ["an object as in Python"] if classes else []
+    raise ValueError(f"got {text!r}; expected {' or '.join([*numbers, *named, *python])}.")
 
 
 def pairs(texts: Sequence[str], option: str, parse: Callable[[str], Any] = value) -> dict[str, Any]:

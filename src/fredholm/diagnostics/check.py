@@ -12,7 +12,7 @@ from fredholm.diagnostics.tails import HeavyTail, heavy_tails
 from fredholm.diagnostics.uniqueness import Undetermined, undetermined
 from fredholm.diagnostics.validation import check_equation
 from fredholm.equation.equation import Equation
-from fredholm.equation.evaluation import BLIND_TO
+from fredholm.equation.evaluation import METRICS
 from fredholm.equation.probe import fresh_field, pick, sample_points
 from fredholm.functions.constrained import form_of
 from fredholm.functions.mlp import MLP
@@ -74,9 +74,8 @@ def describe_heavy_tail(found: HeavyTail) -> str:
 
 def is_intended(problem: Equation) -> str | None:
     """What the problem says itself that it cannot see, since its score leaves it out; None where it says nothing."""
-    if problem.evaluation is None or problem.evaluation.score not in BLIND_TO:
-        return None
-    return f"the score {problem.evaluation.score} leaves out {BLIND_TO[problem.evaluation.score]}"
+    metric = None if problem.evaluation is None else METRICS[problem.evaluation.score]
+    return f"the score {metric.name} leaves out {metric.blind_to}" if metric is not None and metric.blind_to else None
 
 
 def _guarded(part: Callable[[Equation], list[Finding]], problem: Equation) -> list[Finding]:

@@ -30,6 +30,10 @@ class Discrete(AbstractDomain):
         n = len(self.points)
         self.weights = (1.0,) * n if weights is None else _weights(weights, n)
 
+    def arguments(self) -> dict[str, Any]:
+        """The arguments that make this domain again: the weights as an array, which may be long."""
+        return {"points": self.points, "weights": np.asarray(self.weights) if isinstance(self.weights, tuple) else self.weights}
+
     @property
     def dimension(self) -> int:
         return self.points.shape[1]

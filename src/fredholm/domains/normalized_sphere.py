@@ -21,6 +21,10 @@ class NormalizedSphere(AbstractDomain):
     def __init__(self, center: Any, radius: Any = 1.0):
         self.sphere = Sphere(center, radius)
 
+    def arguments(self) -> dict[str, Any]:
+        """The arguments that make this domain again, which are not its fields."""
+        return {"center": self.sphere.center, "radius": self.sphere.radius}
+
     @property
     def dimension(self) -> int:
         return self.sphere.dimension

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import equinox as eqx
 import jax
@@ -52,16 +53,29 @@ def mse_normalized(prediction: Values, truth: Values, points: Points) -> Float[A
     return mse(standardized(prediction), standardized(truth), points)
 
 
-METRICS: Mapping[str, Callable[[Values, Values, Points], Float[Array, ""]]] = {
-    metric.__name__: metric for metric in (mse, relative_l2, mse_mean_free, mse_linear_free, mse_normalized)
-}
+@dataclass(frozen=True)
+class Metric:
+    """A metric and what is said of it. Called, it gives the number."""
+
+    name: str  # in settings, tables and `evaluate`
+    function: Callable[[Values, Values, Points], Float[Array, ""]]
+    words: str  # in pictures and pages
+    blind_to: str = ""  # what it cannot see. A problem scored by such a metric declares so that its solution is not unique
+    removed: str = ""  # what pictures leave out, since the metric cannot see it
+
+    def __call__(self, prediction: Values, truth: Values, points: Points) -> Float[Array, ""]:
+        return self.function(prediction, truth, points)
 
 
-# What a metric leaves out. A problem that is scored by one of these says so that its solution is not unique.
-BLIND_TO: Mapping[str, str] = {
-    "mse_mean_free": "a constant",
-    "mse_linear_free": "a linear function",
-    "mse_normalized": "a constant and a factor",
+METRICS: Mapping[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        Metric("mse", mse, "MSE"),
+        Metric("relative_l2", relative_l2, "relative L² error"),
+        Metric("mse_mean_free", mse_mean_free, "MSE, mean removed", "a constant", "mean removed"),
+        Metric("mse_linear_free", mse_linear_free, "MSE, linear part removed", "a linear function", "mean and linear part removed"),
+        Metric("mse_normalized", mse_normalized, "MSE, standardised", "a constant and a factor", "standardised"),
+    )
 }
 
 

@@ -14,7 +14,7 @@ class Auto(eqx.Module):
     the weak form the noise between double sampling and delayed targets. docs/choosing.md has the measurements behind it.
     """
 
-    points: int = eqx.field(default=1600, converter=lambda n: positive_integer("Auto points", n, least=16))  # looks at u in each step
+    points: int = eqx.field(default=1600, converter=lambda n: positive_integer("Auto points", n, least=16))  # evaluations of u in each step
     bias: float = 1e-3  # the largest shift of the solution, as a share of it, that a standard loss may cause
     pilot: int = eqx.field(default=200, converter=lambda n: positive_integer("Auto pilot", n))  # steps of the pilot's training
     using: AbstractMethod | None = None  # this method, with a rule and a batch that suit it; None: chosen too

@@ -12,11 +12,11 @@ from fredholm.optimizers.schedules import AbstractSchedule, ConstantRate, Cosine
 class Adam(AbstractOptimizer):
     r"""Adam (Kingma and Ba, 2015)."""
 
-    learning_rate: float = 1e-3  # η
-    schedule: AbstractSchedule = ConstantRate()  # ConstantRate() or Cosine()
-    b1: float = 0.9  # β₁
-    b2: float = 0.999  # β₂
-    eps: float = 1e-8  # ε
+    learning_rate: float = 1e-3  # η, the learning rate
+    schedule: AbstractSchedule = ConstantRate()  # how the learning rate changes over the run: ConstantRate() or Cosine()
+    b1: float = 0.9  # β₁, of the averaged gradient
+    b2: float = 0.999  # β₂, of its averaged square
+    eps: float = 1e-8  # ε, added to the root of that average
 
     def __check_init__(self):
         real("Adam learning_rate", self.learning_rate, low=0.0)

@@ -14,9 +14,9 @@ class Muon(AbstractOptimizer):
     a matrix moves by Adam with Nesterov's momentum. Directions in which the gradient is weak are learnt as fast as the strong ones.
     """
 
-    learning_rate: float = 1e-2  # η, of the matrices
-    schedule: AbstractSchedule = Cosine()  # a constant rate never comes to rest: every step has the same size
-    beta: float = 0.95  # of the averaged gradient
+    learning_rate: float = 1e-2  # η, the learning rate of the matrices
+    schedule: AbstractSchedule = Cosine()  # how it changes: ConstantRate() never comes to rest, as every step has the same size
+    beta: float = 0.95  # β, of the averaged gradient
     vectors: float = 0.3  # the rate of Adam as a share of η
 
     def __check_init__(self):

@@ -30,8 +30,8 @@ THREE_CHARGES = ((-0.5, -0.5), (0.0, 0.0), (0.5, 0.5))
 class Charges(eqx.Module):
     r"""Point charges $\rho = \sum_i q_i\,\delta(x - \mu_i)$ and the fields that they make, in closed form in d dimensions."""
 
-    locations: Float[Array, "c d"]  # μ
-    weights: Float[Array, "c"]  # q
+    locations: Float[Array, "c d"] = eqx.field(converter=jnp.asarray)  # μ
+    weights: Float[Array, "c"] = eqx.field(converter=jnp.asarray)  # q
 
     def potential(self, x: Float[Array, "d"]) -> Float[Array, ""]:
         r"""$U(x) = \sum_i \frac{q_i}{2\pi}\ln|x-\mu_i|$ in the plane, $\sum_i q_i\,\frac{|x-\mu_i|^{2-d}}{(2-d)\,|S^{d-1}|}$ elsewhere."""

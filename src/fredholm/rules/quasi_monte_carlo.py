@@ -20,7 +20,7 @@ class QuasiMonteCarlo(AbstractNodeRule):
     n: int = eqx.field(converter=lambda n: positive_integer("QuasiMonteCarlo n", n))  # N, exactly this many points
     sequence: AbstractSequence = eqx.field(
         default=AdditiveRecursion(), converter=lambda given: _sequence(given)
-    )  # or Sobol(), Halton(), Lattice()
+    )  # where the points are: AdditiveRecursion(), Sobol(), Halton() or Lattice()
     randomize: AbstractRandomization | None = None  # Shift(), Rotation(), Scramble() for Sobol(), or None
 
     def __check_init__(self) -> None:

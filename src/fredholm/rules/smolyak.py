@@ -24,7 +24,7 @@ class Smolyak(AbstractNodeRule):
     rule: AbstractTensorRule = eqx.field(
         converter=lambda given: _axis_rule(given)
     )  # U_0, the rule of level 0 on one axis: Gauss(1), Leja(1), ClenshawCurtis(1), Even(1), ...
-    level: int = eqx.field(converter=lambda level: positive_integer("Smolyak level", level, least=0))  # q
+    level: int = eqx.field(converter=lambda level: positive_integer("Smolyak level", level, least=0))  # q, the level of the sparse grid
     randomize: AbstractRandomization | None = None  # Rotation(), Shift() on bounded domains, or None
     merge: bool = True  # equal nodes become one; False keeps them apart, as the published runs do (same integral, more points)
 

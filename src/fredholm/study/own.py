@@ -40,8 +40,7 @@ def object_record(equation: Equation) -> dict[str, Any]:
 
 def part_record(part: object, problem: Equation) -> dict[str, Any]:
     """What a run records of a network, an optimiser or another part that was made in Python: its name, and a hash of what it computes."""
-    text = ADDRESS.sub("", to_text(part) if isinstance(to_text(part), str) else repr(part))
-    digest = hashlib.sha256(text.encode())
+    digest = hashlib.sha256(to_text(part).encode())
     if isinstance(part, AbstractNetwork):
         network = part.build(problem.inputs, problem.outputs, jax.random.key(0))
         arrays, rest = eqx.partition(network, eqx.is_array)

@@ -83,7 +83,7 @@ def make_run(
             f"run {name!r}: got no method, or Auto(), whose pilot chooses one; expected a method: what a study compares is named."
         )
     run = own_run(name, equation, method, labels=labels, **keywords)
-    made = [part for part in run.own if part != "problem"]
+    made = [part for part in run.own if part not in ("problem", "stop")]
     if made:
         raise ValueError(
             f"run {name!r}: its {made[0]} was made in Python, and other processes cannot rebuild it from its settings. "
@@ -114,4 +114,6 @@ def own_run(
             own[part] = getattr(settings, part)
             text = object_record(problem) if part == "problem" else part_record(own[part], problem)
             recorded = RecordedSettings({**recorded.values, part: text})
+    if settings.stop is not None:
+        own["stop"] = settings.stop
     return Run(name, recorded, dict(labels or {}), "", own)

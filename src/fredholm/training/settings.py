@@ -66,10 +66,11 @@ class RunSettings(eqx.Module):
         """The settings as plain values and text: what a file holds."""
         parts = {name: to_text(getattr(self, name)) for name in PARTS}
         plain = {name: getattr(self, name) for name in PLAIN}
-        return RecordedSettings({**parts, **plain, "seeds": list(self.seeds)})
+        stop = None if self.stop is None else repr(self.stop)  # for the record: a run that is resumed is given its stopping rule again
+        return RecordedSettings({**parts, **plain, "seeds": list(self.seeds), "stop": stop})
 
 
-PARTS = ("problem", "method", "rule", "network", "optimizer", "stop")  # objects, which a file holds as text
+PARTS = ("problem", "method", "rule", "network", "optimizer")  # objects, which a file holds as text
 FIELDS = tuple(field.name for field in dataclasses.fields(RunSettings))
 PLAIN = tuple(name for name in FIELDS if name not in PARTS)  # numbers and words
 
@@ -129,14 +130,12 @@ class RecordedSettings(eqx.Module):
     def text(self, name: str) -> str:
         """A setting as it is shown."""
         value = self.values.get(name)
-        if name not in PARTS:
+        if not isinstance(value, dict):
             return str(value)
-        if isinstance(value, str) or value is None:
-            return str(value)
-        try:  # as files of format 1 have it
-            return to_text(decode(value))
-        except NotRebuildableError as error:
-            return str(error)
+        if "file" in value:  # the user's own equation in a study
+            options = ", ".join(f"{option}={text}" for option, text in value.get("options", {}).items())
+            return f"{value['file']}({options})"
+        return str(value["opaque"]) if "opaque" in value else to_text(decode(value))  # as files of format 1 have it
 
     def rebuilt_part(self, name: str, call: str) -> Any:
         """A recorded object. Where it was the user's own, an error that says what to write, "resume(path, ...)"."""
@@ -150,11 +149,11 @@ class RecordedSettings(eqx.Module):
         to write, "resume(path, ...)"."""
         found: dict[str, Any] = {name: self.values[name] for name in PLAIN if name in self.values}
         found |= {"average": self.average, "seeds": self.seeds, "stop": None}
-        for name in PARTS[:-1]:
+        for name in PARTS:
             value = given.get(name)
             value = self.rebuilt_part(name, call) if value is None else value
             found[name] = _WRAPPED.get(name, lambda one: one)(value)
-        return RunSettings(**{**found, **{name: value for name, value in given.items() if name in (*PLAIN, "stop") and value is not None}})
+        return RunSettings(**{**found, **{name: value for name, value in given.items() if name in PLAIN and value is not None}})
 
 
 _WRAPPED: Mapping[str, Any] = {"network": as_network, "optimizer": as_optimizer}

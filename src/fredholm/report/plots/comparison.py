@@ -26,13 +26,13 @@ from fredholm.report.plots.shown import (
     shared_problem,
 )
 from fredholm.report.plots.style import colors, finish, house_style, new_figure, plain, step_axis
-from fredholm.results.solution import Solution
+from fredholm.report.solved import Solved
 
 PER_ROW = 5  # methods beside each other
 
 
 def plot_comparison(
-    solutions: Mapping[str, Solution],
+    solutions: Mapping[str, Solved],
     path: str | os.PathLike[str] | None = None,
     *,
     problem: Equation | None = None,
@@ -44,7 +44,7 @@ def plot_comparison(
     that of the problem's view unless given.
     """
     problem = problem or shared_problem(solutions)
-    outputs = next(iter(solutions.values())).settings["outputs"]
+    outputs = next(iter(solutions.values())).record.outputs
     output = (problem.view.output if problem is not None else 0) if output is None else output
     if not 0 <= output < outputs:
         raise ValueError(f"output: got {output}; the solution has {outputs} outputs, expected 0 to {outputs - 1}.")
@@ -56,7 +56,7 @@ def plot_comparison(
         return finish(figure, path)
 
 
-def plot_variance(solutions: Mapping[str, Solution], path: str | os.PathLike[str] | None = None) -> Figure:
+def plot_variance(solutions: Mapping[str, Solved], path: str | os.PathLike[str] | None = None) -> Figure:
     """For each method its loss over training against the excess variance, by which the standard loss is biased (Saleh et al., ICML 2024,
     Figure 1, right): the standard loss cannot go below it, and goes down by lowering it; the others' targets do not see it.
     """
@@ -82,7 +82,7 @@ def plot_variance(solutions: Mapping[str, Solution], path: str | os.PathLike[str
         return finish(figure, path)
 
 
-def _variance_panel(axes: Axes, solution: Solution, loss: Curve, color: str, name: str) -> list[Curve]:
+def _variance_panel(axes: Axes, solution: Solved, loss: Curve, color: str, name: str) -> list[Curve]:
     draw_curve(axes, loss, color, "loss", width=1.4)
     axes.lines[0].set_label("loss (in the method's colour)")
     drawn = [loss]
@@ -116,7 +116,7 @@ def _shared_legend(figure: Figure, panels: list[Axes]) -> None:
     figure.legend(entries.values(), entries.keys(), loc="outside lower center", ncols=min(3, len(entries)))
 
 
-def _lines(solutions: Mapping[str, Solution], problem: Equation | None, output: int) -> Figure:
+def _lines(solutions: Mapping[str, Solved], problem: Equation | None, output: int) -> Figure:
     """All methods over the truth along a line or along the radius, and their errors over training."""
     palette = colors(solutions)
     lines = profiles(problem)[:2] if problem is not None and has_region(problem) else []
@@ -140,14 +140,14 @@ def _lines(solutions: Mapping[str, Solution], problem: Equation | None, output: 
     return figure
 
 
-def _band_note(solutions: Mapping[str, Solution], width: int) -> str:
+def _band_note(solutions: Mapping[str, Solved], width: int) -> str:
     if width > 1:
         return "; bands: range over directions"
     seeds = max(len(solution.seeds) for solution in solutions.values())
     return f"; bands: range of {seeds} seeds" if seeds > 1 else ""
 
 
-def _results(solutions: Mapping[str, Solution], problem: Equation | None) -> dict[str, str]:
+def _results(solutions: Mapping[str, Solved], problem: Equation | None) -> dict[str, str]:
     """The score of each method in words, where there is a truth."""
     if problem is None or not has_truth(problem):
         return {}
@@ -156,7 +156,7 @@ def _results(solutions: Mapping[str, Solution], problem: Equation | None) -> dic
     return {name: with_interval(solution.summary(problem=problem)[score]) for name, solution in solutions.items()}
 
 
-def _curve_panel(axes: Axes, solutions: Mapping[str, Solution], problem: Equation | None, palette: dict[str, str]) -> None:
+def _curve_panel(axes: Axes, solutions: Mapping[str, Solved], problem: Equation | None, palette: dict[str, str]) -> None:
     """The errors over training; the losses where there is no truth."""
     errors = {name: curve for name, solution in solutions.items() if (curve := seed_curve(solution, "error")) is not None}
     if errors:
@@ -172,7 +172,7 @@ def _curve_panel(axes: Axes, solutions: Mapping[str, Solution], problem: Equatio
     step_axis(axes)
 
 
-def _heat_maps(solutions: Mapping[str, Solution], problem: Equation, output: int) -> Figure:
+def _heat_maps(solutions: Mapping[str, Solved], problem: Equation, output: int) -> Figure:
     """The truth, large; each method's prediction, and its error below it; the errors over training and at the end."""
     palette = colors(solutions)
     grid = plane(problem)
@@ -223,7 +223,7 @@ def _heat_maps(solutions: Mapping[str, Solution], problem: Equation, output: int
     return figure
 
 
-def _lower_row(figure: Any, solutions: Mapping[str, Solution], problem: Equation, palette: dict[str, str]) -> None:
+def _lower_row(figure: Any, solutions: Mapping[str, Solved], problem: Equation, palette: dict[str, str]) -> None:
     if not has_truth(problem):
         axes = figure.subplots()
         _curve_panel(axes, solutions, problem, palette)

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from fredholm.common.statistics import bootstrap_interval
 from fredholm.report.plots.names import metric_name, with_interval
 from fredholm.report.plots.style import PALETTE, plain, step_axis
-from fredholm.results.solution import Solution
+from fredholm.report.solved import Solved
 
 ODD = 0.02  # the share of means that a logarithmic axis may leave out
 NOT_PARTS = (
@@ -74,7 +74,7 @@ def seed_curve(solution: Recorded, name: str) -> Curve | None:
     return Curve(history.step.to_numpy(), mean, low, high, failed)
 
 
-def loss_parts(solution: Solution) -> list[str]:
+def loss_parts(solution: Solved) -> list[str]:
     """The names of the parts of the loss, where it has more than one."""
     parts = [str(name) for name in solution.history if name not in NOT_PARTS and not str(name).startswith("unknown_")]
     return parts if len(parts) > 1 else []
@@ -122,7 +122,7 @@ def error_panel(axes: Axes, curves: dict[str, Curve], palette: dict[str, str], s
     step_axis(axes)
 
 
-def loss_panel(axes: Axes, solution: Solution, color: str) -> None:
+def loss_panel(axes: Axes, solution: Solved, color: str) -> None:
     """The loss with the variances that bias it or floor it."""
     loss = seed_curve(solution, "loss")
     assert loss is not None
@@ -142,7 +142,7 @@ def loss_panel(axes: Axes, solution: Solution, color: str) -> None:
     step_axis(axes)
 
 
-def unknown_panel(axes: Axes, solution: Solution) -> None:
+def unknown_panel(axes: Axes, solution: Solved) -> None:
     """The learned scalars over training, with their final values."""
     good = solution.good if solution.good.any() else np.ones(len(solution.seeds), bool)
     for index, (name, values) in enumerate(solution.unknowns.items()):

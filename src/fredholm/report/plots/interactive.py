@@ -1,24 +1,21 @@
-"""The curves of a run as charts for plotly.js: plain data, drawn by the reader's browser."""
+"""The curves of a run as plotly figures, which the reader's browser draws; their menus are plotly's own."""
 
-from collections.abc import Mapping
-from html import escape
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
 
 import numpy as np
+import plotly.graph_objects as go
+from markupsafe import escape
+from plotly.graph_objs.layout import Updatemenu
+from plotly.graph_objs.layout.updatemenu import Button
 
 from fredholm.report.plots.curves import Curve, loss_parts, seed_curve
 from fredholm.report.plots.style import colors
-from fredholm.results.solution import Solution
+from fredholm.report.solved import Solved
 
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
-
-
-class Switch(NamedTuple):
-    """A button that shows or hides one quantity of a chart."""
-
-    label: str  # HTML
-    dash: str  # how its lines are drawn
-    shown: bool  # at first
+FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, "DejaVu Sans", sans-serif'  # that of the page
+FEW = 12  # lines whose names have room below a chart
 
 
 class Chart(NamedTuple):
@@ -27,40 +24,32 @@ class Chart(NamedTuple):
     name: str  # its id on the page
     title: str
     about: str  # one sentence below the title
-    switches: list[Switch]  # in the order of the traces' `meta`; none where there is one quantity only
-    figure: dict[str, Any]  # data and layout, as plotly.js takes them
+    figure: go.Figure
 
 
-def charts(solutions: Mapping[str, Solution], metric: str) -> list[Chart]:
+def charts(solutions: Mapping[str, Solved], metric: str) -> list[Chart]:
     """The error, the loss with its parts, the variances, the drift and the learned scalars: those that were recorded."""
-    parts = list(dict.fromkeys(part for solution in solutions.values() for part in loss_parts(solution)))
-    unknowns = list(dict.fromkeys(name for solution in solutions.values() for name in solution.unknowns))
+    parts = dict.fromkeys(part for solution in solutions.values() for part in loss_parts(solution))
+    unknowns = dict.fromkeys(name for solution in solutions.values() for name in solution.unknowns)
     variances = {"excess_variance": "excess", "target_variance": "target", "integration_variance": "integration"}
     loss = "What the optimiser sees, averaged between two records."
     if any(curve is not None and (curve.mean <= 0).any() for curve in (seed_curve(solution, "loss") for solution in solutions.values())):
         loss += " A logarithmic scale leaves out values that are not positive."
     bias = "Excess: of the estimated integral, by which the standard loss is biased. Target: that of the target. Integration: of a sample."
-    apart = "Root mean square difference between the network and its delayed target."
-    made = [
-        _chart(solutions, "error", "Error", f"Against the exact solution: {metric}.", {"error": "error"}),
-        _chart(solutions, "loss", "Loss", loss, {"loss": "loss", **{part: part for part in parts}}, shown=1),
-        _chart(solutions, "variance", "Variance of integrals", bias, variances, shown=2),
-        _chart(solutions, "drift", "Drift", apart, {"drift": "drift"}),
-        _chart(solutions, "unknowns", "Learned scalars", "", {f"unknown_{name}": name for name in unknowns}, logarithmic=False),
-    ]
-    return [chart for chart in made if chart is not None]
+    drift = "Root mean square difference between the network and its delayed target."
+    made = {
+        ("error", "Error", f"Against the exact solution: {metric}."): _figure(solutions, {"error": "error"}),
+        ("loss", "Loss", loss): _figure(solutions, {"loss": "loss", **{part: part for part in parts}}, shown=1),
+        ("variance", "Variance of integrals", bias): _figure(solutions, variances, shown=2),
+        ("drift", "Drift", drift): _figure(solutions, {"drift": "drift"}),
+        ("unknowns", "Learned scalars", ""): _figure(solutions, {f"unknown_{name}": name for name in unknowns}, logarithmic=False),
+    }
+    return [Chart(*words, figure) for words, figure in made.items() if figure is not None]
 
 
-def _chart(
-    solutions: Mapping[str, Solution],
-    name: str,
-    title: str,
-    about: str,
-    quantities: Mapping[str, str],
-    *,
-    shown: int | None = None,
-    logarithmic: bool = True,
-) -> Chart | None:
+def _figure(
+    solutions: Mapping[str, Solved], quantities: Mapping[str, str], *, shown: int | None = None, logarithmic: bool = True
+) -> go.Figure | None:
     """A line with a band for each method and quantity, of which the first `shown` are visible; None where there is nothing but zeros."""
     palette = colors(solutions)
     curves = {
@@ -72,84 +61,106 @@ def _chart(
     if not curves:
         return None
     used = [quantity for quantity in quantities if any(quantity == other for _, other in curves)]
-    switches = [
-        Switch(escape(quantities[quantity]), DASHES[index % len(DASHES)], shown is None or index < shown)
-        for index, quantity in enumerate(used)
-    ]
-    data = [legend_entry(method, palette[method]) for method in solutions if any(method == other for other, _ in curves)]
+    first, traces, of = used[:shown], list[go.Scatter](), list[str]()
     for (method, quantity), curve in curves.items():
-        index = used.index(quantity)
-        data += traces(curve, method, switches[index], index, palette[method])
-    return Chart(name, title, about, switches if len(switches) > 1 else [], {"data": data, "layout": layout(logarithmic)})
+        name = ": ".join(([method] if len(solutions) > 1 else []) + ([quantities[quantity]] if len(used) > 1 else [])) or method
+        dash = DASHES[used.index(quantity) % len(DASHES)]
+        made = lines(curve, name, palette[method], dash=dash, visible=quantity in first, logarithmic=logarithmic)
+        traces += made
+        of += [quantity] * len(made)
+    sets = {"all" if first == used else " and ".join(quantities[quantity] for quantity in first): first}
+    sets = {**sets, **{quantities[quantity]: [quantity] for quantity in used}, "all": used}
+    rescaled = {"yaxis.autorange": True, "xaxis.autorange": True}
+    choices = [
+        Button(label=plain(label), method="update", args=[{"visible": [quantity in chosen for quantity in of]}, rescaled])
+        for label, chosen in sets.items()
+    ]
+    return figure(traces, choices if len(used) > 1 else (), logarithmic=logarithmic)
 
 
-def legend_entry(method: str, color: str) -> dict[str, Any]:
-    """A trace without points: the method's place in the legend, whichever quantities are shown."""
-    line = {"color": color, "width": 2}
-    name = escape(method)
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": [None],
-        "y": [None],
-        "name": name,
-        "legendgroup": name,
-        "line": line,
-        "hoverinfo": "skip",
-    }
-
-
-def traces(curve: Curve, method: str, switch: Switch, index: int, color: str) -> list[dict[str, Any]]:
-    """The mean of a quantity as a line, its range as a band, and the seeds that failed."""
-    label = f"{escape(method)}: {switch.label}"
-    common = {
-        "type": "scatter",
-        "mode": "lines",
-        "legendgroup": escape(method),
-        "showlegend": False,
-        "visible": switch.shown,
-        "meta": index,
-        "x": [int(step) for step in curve.steps],
-    }
-    made: list[dict[str, Any]] = []
+def lines(curve: Curve, name: str, color: str, *, dash: str = "solid", visible: bool = True, logarithmic: bool = True) -> list[go.Scatter]:
+    """The ends of a curve's range with a band between them, its mean, and the seeds that failed: always 3 and one for each of these."""
+    common = {"x": curve.steps, "mode": "lines", "legendgroup": plain(name), "visible": visible}
+    low, high = finite(curve.low), finite(curve.high)
     # A logarithmic axis has no place for a band that reaches 0, and plotly would draw it wrong; its range is in the hover text.
-    if not (np.nan_to_num(curve.low, nan=1.0) <= 0).any() and not np.array_equal(curve.low, curve.high, equal_nan=True):
-        edge = {**common, "hoverinfo": "skip", "line": {"width": 0, "color": color}}
-        made.append({**edge, "y": numbers(curve.low)})
-        made.append({**edge, "y": numbers(curve.high), "fill": "tonexty", "fillcolor": _faint(color)})
-    middle = {
-        "y": numbers(curve.mean),
-        "customdata": [list(pair) for pair in zip(numbers(curve.low), numbers(curve.high), strict=True)],
-        "name": label,
-        "line": {"color": color, "dash": switch.dash, "width": 2},
-        "hovertemplate": "%{y:.3g}  [%{customdata[0]:.3g}, %{customdata[1]:.3g}]",
-    }
-    made.append({**common, **middle})
+    has_band = not (logarithmic and (low <= 0).any())
+    edge = {**common, "showlegend": False, "hoverinfo": "skip", "line": {"width": 0, "color": color}}
+    made = [
+        go.Scatter(y=low if has_band else np.full_like(low, np.nan), **edge),
+        go.Scatter(y=high if has_band else np.full_like(high, np.nan), fill="tonexty", fillcolor=_faint(color), **edge),
+        go.Scatter(
+            y=finite(curve.mean),
+            name=plain(name),
+            customdata=np.stack([low, high], axis=1),
+            hovertemplate="%{y:.3g}  [%{customdata[0]:.3g}, %{customdata[1]:.3g}]",
+            line={"color": color, "dash": dash, "width": 2},
+            **common,
+        ),
+    ]
     for seed, values in curve.failed.items():
         line = {"color": color, "dash": "dot", "width": 1}
-        made.append({**common, "y": numbers(values), "line": line, "name": f"{label}, seed {seed} (failed)"})
+        made.append(go.Scatter(y=finite(values), name=plain(f"{name}, seed {seed} (failed)"), showlegend=False, line=line, **common))
     return made
 
 
-def layout(logarithmic: bool) -> dict[str, Any]:
-    """The layout of a chart over training steps."""
+def figure(traces: Sequence[go.Scatter], choices: Sequence[Button] = (), *, logarithmic: bool = True, height: int = 400) -> go.Figure:
+    """Curves over training steps, with a menu for the scale and one of `choices` where there are any."""
     axis = {"gridcolor": "#e8e8e8", "linecolor": "#888", "ticks": "outside", "tickcolor": "#888", "zeroline": False, "automargin": True}
-    return {
-        "height": 360,
-        "margin": {"l": 60, "r": 22, "t": 8, "b": 44},
-        "font": {"family": "inherit", "size": 13, "color": "#222"},
-        "paper_bgcolor": "white",
-        "plot_bgcolor": "white",
-        "hovermode": "x unified",
-        "legend": {"orientation": "h", "y": 1.01, "yanchor": "bottom", "x": 0},
-        "xaxis": {**axis, "title": {"text": "training step", "standoff": 8, "font": {"size": 13}}, "rangemode": "tozero"},
-        "yaxis": {**axis, "type": "log" if logarithmic else "linear", "exponentformat": "power"},
-    }
+    menus = [_menu("buttons", _scales(traces), 1.0, active=0 if logarithmic else 1)]
+    menus += [_menu("dropdown", choices, 0.0)] if choices else []
+    # Below the chart, many names would take its place; beside it they scroll.
+    if sum(bool(trace.visible) and trace.showlegend is not False for trace in traces) > FEW:
+        legend = {"x": 1.01, "y": 1.0, "font": {"size": 10}, "tracegroupgap": 0}
+    else:
+        legend = {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom", "font": {"size": 12}, "tracegroupgap": 0}
+    layout = go.Layout(
+        template="none",
+        height=height,
+        margin={"l": 60, "r": 22, "t": 44, "b": 44},
+        font={"family": FONT, "size": 13, "color": "#222"},
+        hovermode="x unified",
+        legend=legend,
+        updatemenus=menus,
+        xaxis={**axis, "title": {"text": "training step", "standoff": 8, "font": {"size": 13}}, "rangemode": "tozero"},
+        yaxis={**axis, "type": "log" if logarithmic else "linear", "exponentformat": "power"},
+    )
+    made = go.Figure(list(traces), layout)
+    return made.for_each_trace(lambda trace: trace.update(y=positive(np.asarray(trace.y)))) if logarithmic else made
 
 
-def numbers(values: np.ndarray) -> list[float | None]:
-    """Numbers as JSON has them: what is not finite is a gap; six digits are more than a screen shows."""
-    return [float(f"{value:.6g}") if np.isfinite(value) else None for value in np.asarray(values, float)]
+def _scales(traces: Sequence[go.Scatter]) -> list[Button]:
+    """A logarithmic axis would draw a value that is not positive as a fall to minus infinity: there its button leaves a gap."""
+    changed = [index for index, trace in enumerate(traces) if (np.asarray(trace.y) <= 0).any()]
+    values = [np.asarray(traces[index].y) for index in changed]
+    shown = {"log": [positive(one) for one in values], "linear": values}
+    return [
+        Button(label=scale, method="update", args=[{"y": y} if changed else {}, {"yaxis.type": scale, "yaxis.autorange": True}, changed])
+        for scale, y in shown.items()
+    ]
+
+
+def _menu(kind: Literal["buttons", "dropdown"], buttons: Sequence[Button], x: float, *, active: int = 0) -> Updatemenu:
+    """A menu above the chart, at its left end for x = 0 and at its right end for 1."""
+    style = {"pad": {"b": 8}, "bgcolor": "white", "bordercolor": "#b9c0c8", "font": {"size": 12, "color": "#5c636b"}}
+    place = {"x": x, "xanchor": "right" if x else "left", "y": 1.0, "yanchor": "bottom"}
+    return Updatemenu(type=kind, buttons=list(buttons), active=active, direction="right" if kind == "buttons" else "down", **place, **style)
+
+
+def plain(text: str) -> str:
+    """Text as plotly should show it: in names it reads tags and entities."""
+    return str(escape(text))
+
+
+def finite(values: np.ndarray) -> np.ndarray:
+    """The values in single precision, which is more than a screen shows, with a gap for each that is not finite."""
+    with np.errstate(over="ignore"):
+        short = np.asarray(values, np.float32)
+    return np.where(np.isfinite(short), short, np.float32(np.nan))
+
+
+def positive(values: np.ndarray) -> np.ndarray:
+    """The values, with a gap for each that is not positive."""
+    return np.where(values > 0, values, np.float32(np.nan))
 
 
 def _faint(color: str) -> str:

@@ -1,22 +1,7 @@
 """What things are called in pictures and tables."""
 
-from collections.abc import Mapping
-
 from fredholm.equation.equation import Equation
-
-METRICS: Mapping[str, str] = {
-    "mse": "MSE",
-    "relative_l2": "relative $L^2$ error",
-    "mse_mean_free": "MSE, mean removed",
-    "mse_linear_free": "MSE, linear part removed",
-    "mse_normalized": "MSE, standardised",
-}
-# What the metric cannot see and pictures therefore leave out.
-REMOVED: Mapping[str, str] = {
-    "mse_mean_free": "mean removed",
-    "mse_linear_free": "mean and linear part removed",
-    "mse_normalized": "standardised",
-}
+from fredholm.equation.evaluation import METRICS
 
 
 def axis_names(problem: Equation | None, inputs: int) -> list[str]:
@@ -35,8 +20,8 @@ def _letters(given: tuple[str, ...], letter: str, count: int) -> list[str]:
 
 
 def metric_name(name: str) -> str:
-    """A metric in words."""
-    return METRICS.get(name, name)
+    """A metric in words; a quantity that is none, as the loss, by its own name."""
+    return METRICS[name].words if name in METRICS else name
 
 
 def number(value: float) -> str:

@@ -10,11 +10,12 @@ from scipy.spatial import ConvexHull
 
 from fredholm.domains import AbstractDomain, Box, Interval, Product
 from fredholm.equation.equation import Equation
+from fredholm.equation.evaluation import METRICS
 from fredholm.equation.view import View
 from fredholm.functions.field import Field
 from fredholm.problems.evaluation import RadialGrid
-from fredholm.report.plots.names import REMOVED, axis_names
-from fredholm.results.solution import Solution
+from fredholm.report.plots.names import axis_names
+from fredholm.report.solved import Solved
 
 LINE, SQUARE = 301, 161  # points of a line, and of each side of a heat map
 RADII, DIRECTIONS = 60, 64  # the grid of a radial profile
@@ -86,7 +87,7 @@ def has_truth(problem: Equation | None) -> bool:
     return problem is not None and problem.evaluation is not None and problem.exact is not None
 
 
-def chosen_seeds(solution: Solution, problem: Equation) -> list[int]:
+def chosen_seeds(solution: Solved, problem: Equation) -> list[int]:
     """The places of the seeds to show: all that ended well; one where every seed has a problem of its own."""
     good = [int(index) for index in np.flatnonzero(solution.good)] or list(range(len(solution.seeds)))
     return good[:1] if problem.is_drawn else good
@@ -94,15 +95,15 @@ def chosen_seeds(solution: Solution, problem: Equation) -> list[int]:
 
 def removed(problem: Equation) -> str:
     """What `look` removes, in words; empty for nothing."""
-    return REMOVED.get(problem.evaluation.score, "") if problem.evaluation is not None else ""
+    return METRICS[problem.evaluation.score].removed if problem.evaluation is not None else ""
 
 
-def look(solution: Solution, problem: Equation, points: np.ndarray) -> Shown:
+def look(solution: Solved, problem: Equation, points: np.ndarray) -> Shown:
     """The solution and the truth at points, without the part that the problem's metric cannot see."""
     assert problem.evaluation is not None
     chosen = chosen_seeds(solution, problem)
-    score = problem.evaluation.score if problem.exact is not None else ""
-    with jax.enable_x64(solution.settings["precision"] == "float64"):
+    score = problem.evaluation.score
+    with jax.enable_x64(solution.record.settings.precision == "float64"):
         own = problem.for_seed(solution.seeds[chosen[0]])
 
         def members(at: np.ndarray) -> np.ndarray:
@@ -113,12 +114,12 @@ def look(solution: Solution, problem: Equation, points: np.ndarray) -> Shown:
             return np.asarray(own.truth(jnp.asarray(at, float)), float).reshape(len(at), problem.outputs)
 
         predicted, exact = members(points), None if problem.exact is None else truth(points)
-        if score not in REMOVED:
+        if exact is None or not METRICS[score].removed:
             return Shown(predicted, exact)
         fitted = scatter_points(problem)
         known = members(fitted)
         kept = [_visible(score, known[index], fitted, predicted[index], points) for index in range(len(chosen))]
-        return Shown(np.stack(kept), None if exact is None else _visible(score, truth(fitted), fitted, exact, points))
+        return Shown(np.stack(kept), _visible(score, truth(fitted), fitted, exact, points))
 
 
 def _visible(score: str, known: np.ndarray, fitted: np.ndarray, values: np.ndarray, points: np.ndarray) -> np.ndarray:
@@ -205,7 +206,7 @@ def _on_plane(view: View, first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return points
 
 
-def field_lines(problem: Equation, solution: Solution | None) -> Lines | None:
+def field_lines(problem: Equation, solution: Solved | None) -> Lines | None:
     """What the view's `lines` give on its plane, for a solution (the mean over seeds) or, with None, for the truth; None without any."""
     view, lines = problem.view, problem.view.lines
     if lines is None or not view.through or (solution is None and problem.exact is None):
@@ -222,7 +223,7 @@ def field_lines(problem: Equation, solution: Solution | None) -> Lines | None:
     return Lines(first, second, *along)
 
 
-def shared_problem(solutions: Mapping[str, Solution]) -> Equation | None:
+def shared_problem(solutions: Mapping[str, Solved]) -> Equation | None:
     """The problem that all solutions solve, from the first that knows it; None where none does."""
     if not solutions:
         raise ValueError("solutions: got none; expected a mapping from names to solutions, as compare returns.")
@@ -231,10 +232,10 @@ def shared_problem(solutions: Mapping[str, Solution]) -> Equation | None:
     return next((solution.problem for solution in solutions.values() if solution.problem is not None), None)
 
 
-def comparable(solutions: Mapping[str, Solution]) -> bool:
+def comparable(solutions: Mapping[str, Solved]) -> bool:
     """True where the solutions are recorded as those of one problem."""
-    first, *others = (solution.settings for solution in solutions.values())
-    return all(first[name] == other[name] for other in others for name in ("problem", "inputs", "outputs"))
+    found = [(one.record.settings.text("problem"), one.record.inputs, one.record.outputs) for one in solutions.values()]
+    return all(other == found[0] for other in found)
 
 
 def robust_limits(values: list[np.ndarray], tails: float = 0.01) -> tuple[float, float]:

@@ -28,12 +28,12 @@ from fredholm.report.plots.shown import (
     scatter_points,
 )
 from fredholm.report.plots.style import Panel, colors, compose, finish, house_style, plain
-from fredholm.results.solution import Solution
+from fredholm.report.solved import Solved
 
 MOST_OUTPUTS = 4  # rows of a figure; further outputs are named in its title and left out
 
 
-def plot_solution(solution: Solution, path: str | os.PathLike[str] | None = None, *, problem: Equation | None = None) -> Figure:
+def plot_solution(solution: Solved, path: str | os.PathLike[str] | None = None, *, problem: Equation | None = None) -> Figure:
     """A picture of a solution, written to `path` if given.
 
     One input: the mean over seeds with the range over seeds, the truth, the error. Two inputs: heat maps. More: prediction against
@@ -42,7 +42,7 @@ def plot_solution(solution: Solution, path: str | os.PathLike[str] | None = None
     removed from prediction and truth, and the title says so. `problem` is for a loaded run that could not rebuild its own.
     """
     problem = problem or solution.problem
-    color = colors([str(solution.settings["label"])]).popitem()[1]
+    color = colors([solution.label]).popitem()[1]
     rows: list[list[Panel]] = []
     with house_style():
         if problem is not None and problem.evaluation is not None:
@@ -53,7 +53,7 @@ def plot_solution(solution: Solution, path: str | os.PathLike[str] | None = None
         return finish(compose(rows, _title(solution, problem)), path)
 
 
-def _field_rows(solution: Solution, problem: Equation, color: str) -> list[list[Panel]]:
+def _field_rows(solution: Solved, problem: Equation, color: str) -> list[list[Panel]]:
     """A row for each output."""
     names = output_names(problem, problem.outputs)[:MOST_OUTPUTS]
     if has_plane(problem):
@@ -122,7 +122,7 @@ def _heat_row(
     return row
 
 
-def _training_row(solution: Solution, problem: Equation | None, color: str) -> list[Panel]:
+def _training_row(solution: Solved, problem: Equation | None, color: str) -> list[Panel]:
     row: list[Panel] = []
     error = seed_curve(solution, "error")
     if error is not None:
@@ -140,8 +140,8 @@ def _nothing(axes: Axes) -> None:
     axes.text(0.5, 0.5, "nothing was recorded yet", ha="center", va="center", transform=axes.transAxes)
 
 
-def _title(solution: Solution, problem: Equation | None) -> str:
-    lines = [plain(str(solution.settings["label"]), 90)]
+def _title(solution: Solved, problem: Equation | None) -> str:
+    lines = [plain(solution.label, 90)]
     about = []
     if problem is not None and has_truth(problem):
         assert problem.evaluation is not None
@@ -155,7 +155,7 @@ def _title(solution: Solution, problem: Equation | None) -> str:
     failed = len(solution.seeds) - int(solution.good.sum())
     if failed:
         about.append(f"{failed} of {len(solution.seeds)} seeds failed")
-    if solution.settings["outputs"] > MOST_OUTPUTS:
-        about.append(f"the first {MOST_OUTPUTS} of {solution.settings['outputs']} outputs")
+    if solution.record.outputs > MOST_OUTPUTS:
+        about.append(f"the first {MOST_OUTPUTS} of {solution.record.outputs} outputs")
     together = "; ".join(about)
     return "\n".join([*lines, *(about if len(together) > 80 else [together] if about else [])])
