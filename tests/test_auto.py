@@ -11,7 +11,7 @@ import pytest
 import fredholm as fr
 from fredholm.equation.reference import reference_rule
 from fredholm.storage.run_folder import RunFolder
-from fredholm.storage.serialisation import decode
+from fredholm.storage.serialisation import from_text
 from fredholm.training.choice import Pilot, _method_and_rule, _quiet_rule, candidates, choose, unbiased_candidates
 from fredholm.training.settings import LEFT_TO_AUTO, settings_of
 
@@ -50,10 +50,10 @@ def test_a_smooth_integral_gets_nodes_without_noise_and_the_run_keeps_the_choice
     solution = fr.solve(SMOOTH, AUTO, steps=4, out=tmp_path / "run", **{**KEYWORDS, "progress": True})
     said = "".join(capsys.readouterr().err.split())  # lines are folded to the width of the screen
     settings = RunFolder.open(tmp_path / "run").read_settings()
-    assert decode(settings["method"]) == fr.Standard()
-    assert decode(settings["rule"]) == fr.Gauss(8), "its error is so small that no larger one is needed"
+    assert from_text(settings["method"]) == fr.Standard()
+    assert from_text(settings["rule"]) == fr.Gauss(8), "its error is so small that no larger one is needed"
     assert settings["batch"] == 200 // 9
-    assert decode(settings["optimizer"]) == fr.Muon(1e-2, fr.Cosine())
+    assert from_text(settings["optimizer"]) == fr.Muon(1e-2, fr.Cosine())
     assert settings["average"] == 0.999
     reasons = settings["auto"]["reasons"]
     for word in ("Gauss(n=8", "Standard()", "batch 22", "Muon(0.01", "average 0.999", "the pilot cost"):
@@ -108,7 +108,7 @@ def test_what_an_equation_brings_along_is_respected_where_its_method_is_open():
     defaults = fr.Defaults(optimizer=fr.Adam(1e-4), batch=6, average=0.0)
     own = fr.Equation(domain=UNIT, f=lambda u, x: u(x), integrals=SMOOTH.integrals[0], y=1.0, defaults=defaults)
     settings = fr.solve(own, steps=2, **KEYWORDS).settings
-    assert (decode(settings["optimizer"]), settings["batch"], settings["average"]) == (fr.Adam(1e-4), 6, 0.0)
+    assert (from_text(settings["optimizer"]), settings["batch"], settings["average"]) == (fr.Adam(1e-4), 6, 0.0)
     assert settings["auto"] is not None
 
 
@@ -132,7 +132,7 @@ def test_it_is_the_default_of_an_equation_of_ones_own_and_leaves_alone_what_is_g
     given = {"rule": fr.MonteCarlo(2), "batch": 7, "optimizer": fr.Adam(1e-4), "average": 0.0}
     solution = fr.solve(ROUGH, steps=2, **given, **KEYWORDS)
     found = {name: solution.settings[name] for name in ("batch", "average")}
-    found |= {name: decode(solution.settings[name]) for name in ("rule", "optimizer", "method")}
+    found |= {name: from_text(solution.settings[name]) for name in ("rule", "optimizer", "method")}
     assert found == {**given, "method": fr.DelayedTarget()}
     reasons = solution.settings["auto"]["reasons"]
     assert any("not Standard()" in reason for reason in reasons)

@@ -12,7 +12,7 @@ import fredholm as fr
 from fredholm.domains.base import AbstractDomain
 from fredholm.equation.estimate import draw, estimate
 from fredholm.functions.field import Field
-from fredholm.storage.serialisation import decode, encode
+from fredholm.storage.serialisation import from_text, to_text
 from table import DOUBLE, METHODS, PROBLEMS, REFUSED, RULES
 
 TINY = fr.MLP(8, 1, "tanh")
@@ -170,14 +170,14 @@ def nearest_charge(equation, x):
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)
-def test_a_problem_can_be_made_again_from_its_recipe(problem):
-    data = encode(PROBLEMS[problem])
-    assert encode(decode(data)) == data
+def test_a_problem_can_be_made_again_from_its_text(problem):
+    data = to_text(PROBLEMS[problem])
+    assert to_text(from_text(data)) == data
 
 
 # A proposal that is a function of the user's own is not in a folder; a fitted one is.
 FITTED = fr.Importance(fr.MonteCarlo(4), fr.rules.Warp(((0.0, 0.65, 1.0),)))
-NOUNS = [
+SPECS = [
     *(rule for name, rule in RULES.items() if name != "importance"),
     FITTED,
     *METHODS.values(),
@@ -187,6 +187,6 @@ NOUNS = [
 ]
 
 
-@pytest.mark.parametrize("noun", NOUNS, ids=repr)
-def test_a_noun_can_be_made_again_from_its_recipe(noun):
-    assert decode(encode(noun)) == noun
+@pytest.mark.parametrize("spec", SPECS, ids=repr)
+def test_an_object_can_be_made_again_from_its_text(spec):
+    assert from_text(to_text(spec)) == spec

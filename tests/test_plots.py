@@ -1,5 +1,7 @@
 """Pictures: every kind of solution has one, with the panels it should have and nothing that does not apply."""
 
+import dataclasses
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -21,7 +23,8 @@ from fredholm.report.plots.shown import field_lines, look, plane, profiles, robu
 from fredholm.report.plots.solution import plot_solution
 from fredholm.report.plots.style import colors, plain, png
 from fredholm.results.solution import Solution
-from fredholm.storage.serialisation import encode
+from fredholm.training.record import RunRecord
+from fredholm.training.settings import settings_of
 from fredholm.training.status import SeedStatus, Status
 
 STANDARD = fr.Standard()
@@ -80,19 +83,12 @@ def made(problem: fr.Equation, label: str, method: AbstractMethod = STANDARD, n:
     if isinstance(method, fr.DoubleSampling):
         records["loss"] = noise - 1.0  # it has values on both sides of 0
     history = xr.Dataset({name: (("seed", "step"), values) for name, values in records.items()}, {"seed": [0, 1], "step": steps})
-    nouns = {"problem": problem, "method": method, "rule": fr.MonteCarlo(n), "network": fr.MLP(4, 1), "optimizer": fr.Adam()}
-    settings = {name: encode(noun) for name, noun in nouns.items()}
-    settings |= {"label": label, "steps": 20, "batch": 4, "seeds": [0, 1], "record_every": 2, "precision": "float32", "stop": None}
-    settings |= {
-        "inputs": problem.inputs,
-        "outputs": problem.outputs,
-        "unknowns": list(unknowns),
-        "done": 20,
-        "seconds": 1.5,
-        "origin": None,
-    }
-    settings["environment"] = {"python": "3.11", "packages": {"fredholm": "0.1.0", "jax": "0.10"}, "devices": ["cpu"], "commit": None}
-    return Solution(problem, settings, [SeedStatus(Status.FINISHED, 20)] * seeds, history, u, u, {})
+    settings = settings_of(problem, method, rule=fr.MonteCarlo(n), network=fr.MLP(4, 1), optimizer=fr.Adam(), steps=20, batch=4, seeds=2)
+    record = dataclasses.replace(
+        RunRecord.of(settings, label, None, None),
+        environment={"python": "3.11", "packages": {"fredholm": "0.1.0", "jax": "0.10"}, "devices": ["cpu"], "commit": None},
+    )
+    return Solution(record.at(20, 1.5, (SeedStatus(Status.FINISHED, 20),) * seeds), problem, history, u, u, {})
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +109,8 @@ def with_failure(solution: Solution, failed: list[int]) -> Solution:
     history = solution.history.copy(deep=True)
     for name in history:
         history[name][failed, 1:] = np.nan
-    return Solution(solution.problem, solution.settings, status, history, solution._u, solution._target, solution._arrays)
+    record = dataclasses.replace(solution.record, status=tuple(status))
+    return Solution(record, solution.problem, history, solution._u, solution._target, solution._arrays)
 
 
 def panels(figure: Figure) -> list:
@@ -176,10 +173,10 @@ def test_a_failed_seed_is_left_out_of_the_mean_and_named(failed, solved):
 
 def test_without_a_problem_or_a_record_the_picture_shows_what_there_is(solved):
     known = solved["1-D"]
-    unknown = Solution(None, known.settings, known.status, known.history, known._u, known._target, known._arrays)
+    unknown = Solution(known.record, None, known.history, known._u, known._target, known._arrays)
     assert len(panels(plot_solution(unknown))) == 2
     assert len(panels(plot_solution(unknown, problem=known.problem))) == 4
-    empty = Solution(None, known.settings, known.status, known.history.isel(step=slice(0, 0)), known._u, known._target, known._arrays)
+    empty = Solution(known.record, None, known.history.isel(step=slice(0, 0)), known._u, known._target, known._arrays)
     assert "nothing was recorded" in panels(plot_solution(empty))[0].texts[0].get_text()
 
 

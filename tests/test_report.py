@@ -1,5 +1,6 @@
 """The report: one page with every number of the summary, nothing from outside, and charts that a browser draws."""
 
+import dataclasses
 import html
 import re
 import shutil
@@ -10,7 +11,7 @@ import pytest
 from plotly.offline import get_plotlyjs
 
 import fredholm as fr
-from fredholm.report.page import points_per_step, readable, results, write_report
+from fredholm.report.page import points_per_step, results, shown_settings, write_report
 from fredholm.report.plots.interactive import charts
 from fredholm.report.plots.names import number
 from fredholm.results.solution import Solution
@@ -66,14 +67,14 @@ def test_settings_versions_and_the_way_back_are_there(page):
 
 def test_nothing_of_the_users_becomes_markup(compared, tmp_path):
     solution = compared["standard"]
+    record = solution.record
     evil = Solution(
+        dataclasses.replace(record, label=ATTACK, origin={"command": [ATTACK]}, settings=record.settings.replaced(stop=ATTACK)),
         solution.problem,
-        {**solution.settings, "label": ATTACK, "origin": {"file": ATTACK}, "stop": ATTACK},
-        solution.status,
         solution.history,
         solution._u,
         solution._target,
-        {},
+        solution._arrays,
     )
     labels = [ATTACK, '"><img src=x onerror=alert(1)>']
     text = write_report(dict.fromkeys(labels, evil), tmp_path / "page.html", title=ATTACK).read_text(encoding="utf-8")
@@ -147,17 +148,18 @@ def test_points_a_step_count_every_node(compared):
     assert results({"weak": weak})[0].points == 20
 
 
-def test_settings_read_like_python():
-    assert readable({"noun": "MonteCarlo", "fields": {"n": 2}}) == "MonteCarlo(n=2)"
-    assert readable({"noun": "MLP", "fields": {"activation": "silu", "x": [1.0, None]}}) == "MLP(activation='silu', x=[1, None])"
-    assert readable({"opaque": "Equation made in Python"}) == "Equation made in Python"
+def test_settings_read_like_python(compared):
+    shown = shown_settings(compared["standard"])
+    assert shown["rule"] == "MonteCarlo(n=2)"
+    assert shown["network"] == "MLP(width=4, depth=1, activation='silu')"
+    assert "stop" not in shown, "it was not given"
 
 
 def test_a_trained_run_reports_itself(tmp_path):
     solution = fr.solve(decay(), fr.Standard(), rule=fr.MonteCarlo(1), network=fr.MLP(4, 1), steps=4, batch=4, seeds=1, progress=False)
     solution.plot(tmp_path / "picture.png")
     text = solution.report(tmp_path / "report.html").read_text(encoding="utf-8")
-    assert list(rows(text)) == [html.escape(str(solution.settings["label"]))]
+    assert list(rows(text)) == [html.escape(solution.label)]
     assert "must be given again" in text  # the equation is the user's own
 
 

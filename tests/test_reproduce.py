@@ -22,10 +22,8 @@ from fredholm.paper.reproduction.draw import draw
 from fredholm.paper.reproduction.families import GAUSS_NODES, LEJA_NODES, SCALES, high_dimension
 from fredholm.paper.reproduction.panels import Bars, Curves, Lines
 from fredholm.paper.reproduction.published import panels
-from fredholm.storage.serialisation import decode
 from fredholm.study import StudyFolder, make_run, outcomes
 from fredholm.study.page import Judged, write_study_page
-from fredholm.training.settings import points_per_step
 from test_study import synthetic
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -58,7 +56,7 @@ def test_every_published_number_stands_beside_a_run_of_ours_of_the_published_eff
             assert len(panel.lines) == 10
     assert len({run.name for run in made.runs}) == len({run.key for run in made.runs}) == len(made.runs)
     for run in made.runs:
-        assert (run.settings["steps"], len(run.seeds), run.settings["average"]) == (200_000, 100, 0.0)
+        assert (run.settings.steps, len(run.seeds), run.settings.average) == (200_000, 100, 0.0)
 
 
 @pytest.mark.parametrize("dim", [2, 3, 10])
@@ -76,10 +74,10 @@ def test_high_dimension_has_the_published_nodes_and_volumes(dim):
     }
     for name, (volumes, nodes) in expected.items():
         settings = runs[name].settings
-        problem, method, rule = (decode(settings[part]) for part in ("problem", "method", "rule"))
-        assert settings["batch"] == volumes
-        assert points_per_step(problem, method, rule, 1) == nodes
-        assert decode(settings["network"]) == fr.MLP(64, 5, "silu")
+        problem, method, rule = (settings.part(part) for part in ("problem", "method", "rule"))
+        assert settings.batch == volumes
+        assert method.evaluations(problem, problem.rules(rule)).of_integrands(1) == nodes
+        assert settings.part("network") == fr.MLP(64, 5, "silu")
 
 
 def test_figures_of_one_scale_share_their_runs():

@@ -16,14 +16,16 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from fredholm.functions.networks import OwnNetwork
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fredholm as fr
-from fredholm import networks, problems, rules, serialisation
+from fredholm import problems, rules
 from fredholm.domains import Warped
+from fredholm.functions.mlp import Perceptron
+from fredholm.functions.protocol import OwnNetwork
 from fredholm.optimizers import Transformation
+from fredholm.storage import serialisation
 from fredholm.storage.serialisation import (
     ALIASES,
     BUILT,
@@ -488,7 +490,7 @@ def test_a_problem_and_a_network_of_format_1_are_read():
     perceptron = {"noun": "Perceptron", "fields": {"layers": [[{"array": [[1.0]]}, {"array": [0.0]}]], "activation": "tanh"}}
     network = decode({"noun": "Given", "fields": {"source": perceptron}})
     assert isinstance(network, OwnNetwork)
-    assert isinstance(network.source, networks.Perceptron)
+    assert isinstance(network.source, Perceptron)
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from fredholm.study.estimate import estimates
 from fredholm.study.progress import Total
 from fredholm.study.tables import pairs, summary, tidy
 from fredholm.study.work import pack, perform, unpack
+from fredholm.training.settings import RecordedSettings
 from fredholm.training.status import SeedStatus, Status
 
 PROBLEM = fr.problems.Volterra()
@@ -58,7 +59,7 @@ def synthetic(run, errors: np.ndarray, **more: np.ndarray) -> Outcome:
 def test_the_key_is_that_of_the_settings_and_of_nothing_else():
     again = tiny("another name", fr.Standard(), rule=fr.MonteCarlo(1))
     assert again.key == OTHER.key
-    shuffled = again._replace(settings=dict(reversed(again.settings.items())))
+    shuffled = again._replace(settings=RecordedSettings(dict(reversed(again.settings.values.items()))))
     assert shuffled.key == OTHER.key
     changes = [{"steps": 31}, {"batch": 9}, {"seeds": 3}, {"rule": fr.MonteCarlo(2)}, {"network": fr.MLP(5, 1)}, {"average": 0.5}]
     changes += [{"optimizer": fr.Adam(2e-3)}, {"record_every": 7}, {"precision": "float64"}]
@@ -152,7 +153,7 @@ def test_a_killed_run_loses_one_interval_and_ends_as_if_it_had_not_been(folder, 
 
     place = tmp_path / "run"
     with pytest.raises(Killed):
-        perform(GOOD, place, tell=kill, checkpoint_every=10)
+        perform(GOOD, place, progress=kill, checkpoint_every=10)
     assert RunFolder(place).read_checkpoint()[1] == 20
     perform(GOOD, place, checkpoint_every=10)
     xr.testing.assert_identical(RunFolder(place).read_history(), RunFolder(folder.place(GOOD)).read_history())
@@ -240,10 +241,10 @@ def test_a_study_in_yaml_speaks_the_options_of_solve(tmp_path):
     assert len(runs) == 2 * (1 + 4 + 1)
     by_name = {run.name: run for run in runs}
     chosen = by_name["delayed, learning-rate=0.0001, width=8"]
-    assert chosen.settings["method"]["fields"]["tau"] == 0.9
-    assert chosen.settings["network"]["fields"]["width"] == 8
-    assert chosen.settings["optimizer"]["fields"]["learning_rate"] == 1e-4
-    assert by_name["standard, depth=2"].settings["network"]["fields"] == {"width": 4, "depth": 2, "activation": "tanh"}
+    assert chosen.settings.part("method").tau == 0.9
+    assert chosen.settings.part("network").width == 8
+    assert chosen.settings.part("optimizer").learning_rate == 1e-4
+    assert by_name["standard, depth=2"].settings.part("network") == fr.MLP(4, 2, "tanh")
     assert chosen.labels == {"series": "delayed", "learning-rate": 1e-4, "width": 8.0}
 
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fredholm as fr
-from fredholm import theory
 from fredholm.functions.field import Field
+from fredholm.paper import theory
 from fredholm.paper.theory import counterexamples
 from fredholm.paper.theory.laws import outcomes
 

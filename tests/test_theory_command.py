@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fredholm import theory
 from fredholm.cli import main
+from fredholm.paper import theory
 from fredholm.paper.theory import tables, worked
 
 PAGE = Path(__file__).parents[1] / "docs" / "theory.md"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import fredholm as fr
-from fredholm import theory
+from fredholm.paper import theory
 from fredholm.paper.theory import counterexamples
 from fredholm.paper.theory.worked import METHODS, limits
 

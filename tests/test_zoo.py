@@ -10,13 +10,12 @@ import pytest
 from scipy.optimize import brentq
 
 import fredholm as fr
-from fredholm import zoo
 from fredholm.cli import main
 from fredholm.cli import zoo as cli_zoo
 from fredholm.equation.estimate import draw, estimate
 from fredholm.functions.field import Field
 from fredholm.problems.transport import collocation, interpolation
-from fredholm.storage.serialisation import decode, encode
+from fredholm.study import zoo
 from table import ZOO
 
 TINY = fr.MLP(4, 1, "tanh")

@@ -146,7 +146,6 @@ __all__ = [
     "problems",
     "resume",
     "solve",
-    "theory",
     "use_all_cores",
 ]
 

@@ -121,7 +121,7 @@ def resume(
     """
     budget = TimeBudget(time_budget(minutes))
     folder = RunFolder.open(path)
-    record = RunRecord.from_json(folder.read_settings())
+    record = RunRecord.read(folder)
     if record.kept == "networks":
         raise ValueError(f"{folder.path}: a study has kept only the networks of this run; to train longer, run it again with more steps.")
     arrays, done = folder.read_checkpoint()
@@ -186,7 +186,8 @@ def _finish(
 
     def save(ended: Status) -> None:
         assert folder is not None
-        folder.write(training.history(), training.snapshot(), training.step, training.recorded(record, ended).to_json())
+        now = training.recorded(record, ended)
+        folder.write(training.history(), training.snapshot(), training.step, now.to_json(), now.settings.arrays)
 
     callbacks = [Progress(record.label, progress), Interruption(), budget, AllFailed(), Warnings(training, record)]
     if training.settings.stop is not None:

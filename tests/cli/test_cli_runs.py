@@ -19,8 +19,8 @@ import xarray as xr
 
 import fredholm as fr
 from commands import LONG, TINY, command
-from fredholm import storage
 from fredholm.cli import main
+from fredholm.storage import run_folder as storage
 from fredholm.storage.run_folder import RunFolder
 
 
@@ -59,7 +59,7 @@ def test_solve_makes_a_run_with_pictures_and_a_page(capsys):
     assert "step 30/30" in error
     assert {"run.json", "history.nc", "solution.png", "report.html"} <= {path.name for path in Path("made/run").iterdir()}
     settings = run_settings("made/run")
-    assert settings["network"]["fields"]["width"] == 4
+    assert settings["network"].startswith("MLP(width=4, ")
     assert settings["origin"]["command"][:3] == ["fredholm", "solve", "volterra"]
 
 
@@ -131,7 +131,7 @@ def test_compare_has_a_run_for_each_method_and_resume_completes_it(capsys, reque
     assert {"standard", "delayed-target", "comparison.png", "variance.png", "report.html"} <= {path.name for path in Path("both").iterdir()}
     settings = {name: run_settings(f"both/{name}") for name in ("standard", "delayed-target")}
     assert settings["standard"]["seeds"] == settings["delayed-target"]["seeds"]
-    assert settings["delayed-target"]["method"]["fields"]["tau"] == 0.5
+    assert settings["delayed-target"]["method"].startswith("DelayedTarget(tau=0.5, ")
     reference = RunFolder("both/delayed-target").read_checkpoint()[0]
 
     shutil.rmtree("both/delayed-target")

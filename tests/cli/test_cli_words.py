@@ -9,7 +9,6 @@ from pathlib import Path
 
 import optax
 import pytest
-from fredholm.functions.networks import OwnNetwork
 
 import fredholm as fr
 from commands import TINY, command
@@ -19,6 +18,7 @@ from fredholm.cli.choices import keywords_of, method_of, problem_of
 from fredholm.cli.kinds import KINDS, MADE_OF_OTHERS, METHOD, NETWORK, OPTIMIZER, RULE, chosen
 from fredholm.cli.names import METHODS, PROBLEMS, RULES, comments, concrete, fields, first_line, hints, kebab, plain
 from fredholm.cli.parser import parse, solve_options
+from fredholm.functions.protocol import OwnNetwork
 from fredholm.optimizers import Transformation
 from fredholm.problems import InsideBall
 from fredholm.storage.serialisation import SPECS, from_text

@@ -90,6 +90,6 @@ def _label(solution: fr.Solution, place: Path, among: list[fr.Solution]) -> str:
 
 def loaded(folder: Path, given: str | None) -> fr.Solution:
     """A run from its folder, with the equation that the user gives again."""
-    record = RunRecord.from_json(RunFolder.open(folder).read_settings())
+    record = RunRecord.read(RunFolder.open(folder))
     problem = None if given is None else problem_of(given, (record.origin or {}).get("set") or ())
     return fr.load(folder, problem=problem, network=own_part(problem, record.settings, "network"))

@@ -26,7 +26,7 @@ def resume(options: Namespace) -> int:
     folder = Path(options.run)
     if (folder / STUDY).is_file():
         return _resume_comparison(StudyFolder.open(folder), options)
-    record = RunRecord.from_json(RunFolder.open(folder).read_settings())
+    record = RunRecord.read(RunFolder.open(folder))
     total = _total(options.steps, record.settings.steps)
     if record.done == (record.settings.steps if total is None else total):
         more = f"--steps {2 * record.done} for a larger total, or --steps +{record.done} for so many more"

@@ -29,7 +29,7 @@ def warn_if_ill_posed(settings: RunSettings) -> None:
         return
     found = None if is_intended(problem) else undetermined(problem, form)
     if found is not None:
-        warnings.warn(describe_undetermined(found), ProblemWarning, stacklevel=4)
+        warnings.warn(describe_undetermined(found), ProblemWarning, stacklevel=3)
     if any(rule.is_random for rule in settings.rules):
         for tail in heavy_tails(problem, form):
-            warnings.warn(describe_heavy_tail(tail), ProblemWarning, stacklevel=4)
+            warnings.warn(describe_heavy_tail(tail), ProblemWarning, stacklevel=3)

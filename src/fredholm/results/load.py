@@ -20,7 +20,7 @@ def load(path: str | os.PathLike[str], network: object = None, problem: Equation
     Nothing that the folder holds is imported or executed.
     """
     folder = RunFolder.open(path)
-    record = RunRecord.from_json(folder.read_settings())
+    record = RunRecord.read(folder)
     arrays, step = folder.read_checkpoint()
     history = folder.read_history()
     history = history.sel(step=history.step <= step)

@@ -297,7 +297,7 @@ class Solution:
         """Writes a run folder, which `load` and `resume` read: plain formats, no code."""
         folder = RunFolder.create(path)
         with folder.locked():
-            folder.write(self.history, self._arrays, self.steps, self.record.to_json())
+            folder.write(self.history, self._arrays, self.steps, self.record.to_json(), self.record.settings.arrays)
         return folder.path
 
     def _problem(self, problem: Equation | None) -> Equation:

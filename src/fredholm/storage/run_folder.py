@@ -28,6 +28,7 @@ logger = logging.getLogger("fredholm")
 FORMATS = (1, 2)  # of run.json that can be read
 TEMPORARY = re.compile(r"\..+\.[0-9a-f]{32}")  # the names of files that are being written
 Arrays = dict[str, np.ndarray]
+ARRAYS = "arrays.npz"  # of settings, beside run.json or study.json
 
 
 class RunFolder:
@@ -85,11 +86,20 @@ class RunFolder:
         finally:
             lock.release()
 
-    def write(self, history: "xarray.Dataset", arrays: Arrays, step: int, settings: Mapping[str, Any]) -> None:
-        """Writes everything that a run is resumed and loaded from."""
+    def write(
+        self, history: "xarray.Dataset", state: Arrays, step: int, settings: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
+    ) -> None:
+        """Writes everything that a run is resumed and loaded from: its history, its state after so many steps, its settings, and the
+        arrays of the settings that are too large for a text."""
+        if arrays and not (self.path / ARRAYS).exists():
+            write_arrays(self.path / ARRAYS, arrays)
         self.write_history(history)
-        self.write_checkpoint(arrays, step)
+        self.write_checkpoint(state, step)
         self.write_settings(settings)
+
+    def read_arrays(self) -> Arrays:
+        """The arrays of the settings."""
+        return read_arrays(self.path / ARRAYS)
 
     def write_settings(self, settings: Mapping[str, Any]) -> None:
         """Writes `run.json`."""
@@ -173,6 +183,22 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """Named arrays as one file."""
+    write_atomically(path, lambda file: np.savez(file, allow_pickle=False, **arrays))
+
+
+def read_arrays(path: Path) -> Arrays:
+    """What `write_arrays` wrote; nothing where there is no such file."""
+    if not path.is_file():
+        return {}
+    try:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{path} cannot be read: {error}.") from error
 
 
 def file_name(name: str) -> str:

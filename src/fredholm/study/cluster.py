@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from fredholm.common.caches import cache_directory
-from fredholm.storage.run_folder import RunFolder
+from fredholm.storage.run_folder import Arrays, RunFolder
 from fredholm.study.own import received, text_of
 from fredholm.study.progress import Total
 from fredholm.study.run import Run
@@ -121,7 +121,15 @@ def on_cluster(
     client.subscribe_topic(TOPIC, heard)
     futures = {
         client.submit(
-            remote, run.record(), text_of(run.source), cores, checkpoint_every, key=f"fredholm-{run.key}", retries=RETRIES, pure=False
+            remote,
+            run.record(),
+            dict(run.settings.arrays),
+            text_of(run.source),
+            cores,
+            checkpoint_every,
+            key=f"fredholm-{run.key}",
+            retries=RETRIES,
+            pure=False,
         ): run
         for run in runs
     }
@@ -153,7 +161,7 @@ def clear(fetched: Sequence[str]) -> None:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def remote(run: dict[str, Any], text: str, cores: int | None, checkpoint_every: int | None) -> tuple[dict[str, bytes], str]:
+def remote(run: dict[str, Any], arrays: Arrays, text: str, cores: int | None, checkpoint_every: int | None) -> tuple[dict[str, bytes], str]:
     """A task: the files of a finished run, or why it failed. `text` is the file of the user's own equation. Checkpoints and the finished
     run stay on the worker's machine until a client has fetched it: a worker that comes after one that was killed goes on from there, and
     so does a client."""
@@ -171,7 +179,7 @@ def remote(run: dict[str, Any], text: str, cores: int | None, checkpoint_every: 
 
     with contextlib.suppress(RuntimeError):  # JAX runs already, since an earlier task of this worker
         use_all_cores(cores)
-    own = Run.from_record(run)
+    own = Run.from_record(run, arrays)
     folder, temporary = _scratch(own.key)
     try:
         if own.source:

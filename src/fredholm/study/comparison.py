@@ -12,7 +12,6 @@ from fredholm.study.folder import StudyFolder
 from fredholm.study.own import object_record
 from fredholm.study.run import own_run
 from fredholm.study.work import perform
-from fredholm.training.settings import RecordedSettings
 
 Methods = Mapping[str, AbstractMethod | Auto | Mapping[str, Any]]
 PER_CALL = ("minutes", "checkpoint_every", "progress", "throw", "origin")  # keywords that are not settings of a run
@@ -42,7 +41,7 @@ def continued(folder: StudyFolder, problem: Equation | None, steps: Mapping[str,
                 raise ValueError(f"{folder.path}: its equation was made in Python; got {'none' if problem is None else 'another one'}.")
             own = {part: getattr(problem.defaults, part) for part in ("network", "optimizer") if run.settings.is_own(part)}
             own["problem"] = problem
-        settings = RecordedSettings({**run.settings.values, "steps": steps.get(run.name, run.settings.steps)})
+        settings = run.settings.replaced(steps=steps.get(run.name, run.settings.steps))
         runs.append(run._replace(settings=settings, own=own))
     again = StudyFolder.create(folder.path, folder.title, runs, pool=".", about=folder.about)
     return _trained(again, keywords)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fredholm.storage.run_folder import RunFolder, file_name, write_atomically
+from fredholm.storage.run_folder import ARRAYS, RunFolder, file_name, read_arrays, write_arrays, write_atomically
 from fredholm.study.run import Run
 from fredholm.study.work import PART, result_key, steps_done
 
@@ -58,6 +58,9 @@ class StudyFolder:
         try:
             self.pool.mkdir(parents=True, exist_ok=True)
             self.path.mkdir(parents=True, exist_ok=True)
+            arrays = {name: array for run in self.runs for name, array in run.settings.arrays.items()}
+            if arrays:
+                write_arrays(self.path / ARRAYS, arrays)
             write_atomically(self.path / STUDY, lambda file: file.write(text.encode()))
         except OSError as error:
             raise ValueError(f"out: cannot write to {self.path}: {error.strerror or error}. Choose another folder.") from error
@@ -72,7 +75,8 @@ class StudyFolder:
             content = json.loads(place.read_text(encoding="utf-8"))
             if content["format"] != FORMAT or content["pool"] not in POOLS:
                 raise ValueError(f"its format is {content['format']!r}, and this version of fredholm reads {FORMAT}")
-            runs = [Run.from_record(run) for run in content["runs"]]
+            arrays = read_arrays(Path(path) / ARRAYS)
+            runs = [Run.from_record(run, arrays) for run in content["runs"]]
             return cls(Path(path), str(content["title"]), runs, content["pool"], dict(content["about"]))
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{place} cannot be read: {error}.") from error

@@ -76,7 +76,7 @@ def outcome(folder: StudyFolder, run: Run) -> Outcome | None:
     if not folder.is_finished(run):
         return None
     kept = RunFolder(folder.place(run))
-    record = RunRecord.from_json(kept.read_settings())
+    record = RunRecord.read(kept)
     result = json.loads((kept.path / RESULT).read_text(encoding="utf-8"))
     arrays = {name: np.array([np.nan if value is None else value for value in values]) for name, values in result["scores"].items()}
     return Outcome(run, kept.read_history(), record.status, str(result["metric"]), arrays, record.seconds)

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from fredholm.equation.equation import Equation
 from fredholm.equation.files import equation_from_file
 from fredholm.methods import AbstractMethod, Auto
@@ -32,9 +34,9 @@ class Run(NamedTuple):
         return {"name": self.name, "settings": self.settings.values, "labels": self.labels, "source": self.source}
 
     @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> "Run":
-        """The run of a record."""
-        settings = RecordedSettings(dict(record["settings"]))
+    def from_record(cls, record: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> "Run":
+        """The run of a record; `arrays` are those of its settings that are too large for a text."""
+        settings = RecordedSettings(dict(record["settings"]), arrays)
         return cls(str(record["name"]), settings, dict(record["labels"]), str(record.get("source", "")))
 
     def problem(self) -> Equation:
@@ -93,7 +95,7 @@ def make_run(
         raise ValueError(f"run {name!r}: got a stopping rule; expected none, so that all runs of a study have the same steps.")
     if not isinstance(problem, str):
         return run
-    settings = RecordedSettings({**run.settings.values, "problem": file_record(problem, options or {})})
+    settings = run.settings.replaced(problem=file_record(problem, options or {}))
     return run._replace(settings=settings, source=problem, own={})
 
 
@@ -113,7 +115,7 @@ def own_run(
         if recorded.is_own(part):
             own[part] = getattr(settings, part)
             text = object_record(problem) if part == "problem" else part_record(own[part], problem)
-            recorded = RecordedSettings({**recorded.values, part: text})
+            recorded = recorded.replaced(**{part: text})
     if settings.stop is not None:
         own["stop"] = settings.stop
     return Run(name, recorded, dict(labels or {}), "", own)

@@ -15,7 +15,7 @@ import numpy as np
 from fredholm.api import resume, solve
 from fredholm.results.load import load
 from fredholm.results.solution import Solution
-from fredholm.storage.run_folder import RunFolder, write_atomically
+from fredholm.storage.run_folder import ARRAYS, RunFolder, write_atomically
 from fredholm.study.run import Run
 from fredholm.training.progress import Shown
 from fredholm.training.record import RunRecord
@@ -23,7 +23,7 @@ from fredholm.training.settings import FIELDS, PARTS
 from fredholm.training.status import Status
 
 RESULT = "result.json"  # a run that has it is finished
-FILES = ("run.json", "history.nc", "checkpoint-0.npz", "checkpoint-1.npz", RESULT)
+FILES = ("run.json", ARRAYS, "history.nc", "checkpoint-0.npz", "checkpoint-1.npz", RESULT)
 PART = ".part"  # a folder that is being received
 
 
@@ -65,7 +65,7 @@ def _trained(run: Run, folder: Path, keywords: dict[str, Any], origin: Mapping[s
         shutil.rmtree(folder, ignore_errors=True)  # killed before its first checkpoint was whole
         given = {name: getattr(settings, name) for name in FIELDS}
         return solve(**given, out=folder, label=run.name, origin=origin, **keywords)
-    record = RunRecord.from_json(RunFolder(folder).read_settings())
+    record = RunRecord.read(RunFolder(folder))
     if _is_finished(record) and record.done >= settings.steps:
         return load(folder, **_own(run))
     own = {name: getattr(settings, name) for name in PARTS if record.settings.is_own(name)}

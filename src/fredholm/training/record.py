@@ -6,7 +6,7 @@ from typing import Any
 
 import equinox as eqx
 
-from fredholm.storage.run_folder import environment
+from fredholm.storage.run_folder import RunFolder, environment
 from fredholm.training.settings import FIELDS, RecordedSettings, RunSettings
 from fredholm.training.status import SeedStatus, Status
 
@@ -50,7 +50,7 @@ class RunRecord(eqx.Module):
 
     def with_steps(self, steps: int) -> "RunRecord":
         """The record with another planned number of steps."""
-        return replace(self, settings=RecordedSettings({**self.settings.values, "steps": steps}))
+        return replace(self, settings=self.settings.replaced(steps=steps))
 
     def to_json(self) -> dict[str, Any]:
         """The content of `run.json`."""
@@ -59,9 +59,10 @@ class RunRecord(eqx.Module):
         return {"format": FORMAT, "label": own.pop("label"), **self.settings.values, **own, **({"kept": self.kept} if self.kept else {})}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> "RunRecord":
-        """The record of a file."""
-        settings = RecordedSettings({name: data[name] for name in FIELDS if name in data})
+    def read(cls, folder: RunFolder) -> "RunRecord":
+        """The record of a run folder."""
+        data = folder.read_settings()
+        settings = RecordedSettings({name: data[name] for name in FIELDS if name in data}, folder.read_arrays())
         own = {name: data[name] for name in cls.__dataclass_fields__ if name in data}
         own |= {"unknowns": tuple(data["unknowns"]), "status": tuple(SeedStatus(Status[name], int(step)) for name, step in data["status"])}
         return cls(settings=settings, **{"auto": None, "origin": None, "environment": {}, **own})

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 import equinox as eqx
+import numpy as np
 
 from fredholm.common.checks import positive_integer, real
 from fredholm.equation.equation import Defaults, Equation
@@ -64,10 +65,11 @@ class RunSettings(eqx.Module):
 
     def recorded(self) -> "RecordedSettings":
         """The settings as plain values and text: what a file holds."""
-        parts = {name: to_text(getattr(self, name)) for name in PARTS}
+        arrays: dict[str, np.ndarray] = {}
+        parts = {name: to_text(getattr(self, name), arrays) for name in PARTS}
         plain = {name: getattr(self, name) for name in PLAIN}
         stop = None if self.stop is None else repr(self.stop)  # for the record: a run that is resumed is given its stopping rule again
-        return RecordedSettings({**parts, **plain, "seeds": list(self.seeds), "stop": stop})
+        return RecordedSettings({**parts, **plain, "seeds": list(self.seeds), "stop": stop}, arrays)
 
 
 PARTS = ("problem", "method", "rule", "network", "optimizer")  # objects, which a file holds as text
@@ -80,6 +82,13 @@ class RecordedSettings(eqx.Module):
     there and cannot be rebuilt."""
 
     values: dict[str, Any]
+    arrays: Mapping[str, np.ndarray] = eqx.field(
+        default_factory=dict
+    )  # those that are too large for a text, by the names that it has for them
+
+    def replaced(self, **changes: Any) -> "RecordedSettings":
+        """The settings with other values."""
+        return RecordedSettings({**self.values, **changes}, self.arrays)
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -115,7 +124,7 @@ class RecordedSettings(eqx.Module):
     def is_own(self, name: str) -> bool:
         """True where a part was the user's own, and is not in the file."""
         try:
-            decode(self.values[name])
+            decode(self.values[name], self.arrays)
         except NotRebuildableError:
             return True
         return False
@@ -123,7 +132,7 @@ class RecordedSettings(eqx.Module):
     def part(self, name: str) -> Any:
         """A recorded object, or None where it was the user's own and is not in the file."""
         try:
-            return decode(self.values[name])
+            return decode(self.values[name], self.arrays)
         except NotRebuildableError:
             return None
 
@@ -135,12 +144,12 @@ class RecordedSettings(eqx.Module):
         if "file" in value:  # the user's own equation in a study
             options = ", ".join(f"{option}={text}" for option, text in value.get("options", {}).items())
             return f"{value['file']}({options})"
-        return str(value["opaque"]) if "opaque" in value else to_text(decode(value))  # as files of format 1 have it
+        return str(value["opaque"]) if "opaque" in value else to_text(decode(value), {})  # as files of format 1 have it
 
     def rebuilt_part(self, name: str, call: str) -> Any:
         """A recorded object. Where it was the user's own, an error that says what to write, "resume(path, ...)"."""
         try:
-            return decode(self.values[name])
+            return decode(self.values[name], self.arrays)
         except NotRebuildableError as error:
             raise ValueError(f"{name}: {error} Give {call.replace('...', f'{name}=...')}, the same as at the start.") from None
 
