@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import fredholm as fr
+from fredholm.training.training import Training
 
 VOLTERRA = fr.problems.Volterra()
 UNIT = fr.Interval(0.0, 1.0)
@@ -90,7 +91,7 @@ SOLVE = {
     "g of integral 1: it branches.*jnp.maximum": lambda: fr.solve(
         equation(integrals=fr.Integral(UNIT, lambda u, x, t: max(t[0] - x[0], 0.0) * u(t)))
     ),
-    "f at one x: it needs a number.*jnp.exp for math.exp": lambda: fr.solve(equation(f=lambda u, x: math.exp(x[0]) * u(x))),
+    "f at one x: it needs the number.*jnp.exp for math.exp": lambda: fr.solve(equation(f=lambda u, x: math.exp(x[0]) * u(x))),
     "g of integral 1: it cannot be computed.*3 were given": lambda: fr.solve(equation(integrals=fr.Integral(UNIT, lambda u, t: u(t)))),
     "condition 1, of at one x: it calls numpy": lambda: fr.solve(
         equation(conditions=fr.Condition(UNIT, lambda x: np.sin(x[0]))), fr.Standard()
@@ -104,9 +105,7 @@ SOLVE = {
 
 @pytest.mark.parametrize("message", SOLVE)
 def test_refused_before_training(message, monkeypatch):
-    from fredholm.training import loop
-
-    monkeypatch.setattr(loop.Training, "__init__", lambda self, setup: pytest.fail("the training was started"))
+    monkeypatch.setattr(Training, "__init__", lambda self, settings: pytest.fail("the training was started"))
     with pytest.raises(ValueError, match=message) as caught:
         SOLVE[message]()
     assert not type(caught.value).__module__.startswith(("jax", "beartype"))

@@ -52,7 +52,7 @@ def test_reference_solves_the_equation(name):
     points = jax.jit(lambda key: start.points(200, [], key))(jax.random.key(1))
     assert np.all(points[:, -1] == 0.0)
     u = Field(problem.exact, {}, problem.inputs, 1)
-    assert np.max(np.abs(jax.jit(jax.vmap(lambda x: start.left(u, x)))(points))) < 1e-4
+    assert np.max(np.abs(jax.jit(jax.vmap(lambda x: start.local_residual(u, x)))(points))) < 1e-4
 
 
 EXACT = {

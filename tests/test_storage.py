@@ -15,6 +15,7 @@ import xarray as xr
 import fredholm as fr
 from fredholm.storage.run_folder import RunFolder, write_atomically
 from fredholm.training.interrupt import deferred_interrupt
+from fredholm.training.training import Training
 
 TINY = {"network": fr.MLP(8, 1, "tanh"), "batch": 8, "progress": False}
 POINTS = np.array([[0.5], [1.5]])
@@ -165,16 +166,14 @@ def test_a_foreign_format_is_refused(tmp_path):
 
 
 def test_ctrl_c_saves_the_state(tmp_path, monkeypatch):
-    from fredholm.training import loop
-
-    advance = loop.Training.advance
+    advance = Training.advance
 
     def interrupted(self, stop):
         if self.step >= 20:
             signal.raise_signal(signal.SIGINT)
         advance(self, stop)
 
-    monkeypatch.setattr(loop.Training, "advance", interrupted)
+    monkeypatch.setattr(Training, "advance", interrupted)
     with pytest.raises(fr.Interrupted, match="fredholm resume") as caught:
         fr.solve(fr.problems.Volterra(), steps=500, seeds=1, out=tmp_path / "run", **TINY)
     monkeypatch.undo()

@@ -143,7 +143,7 @@ def test_the_process_that_conducts_a_study_may_be_killed(here, monkeypatch):
     assert not (second / "result.json").exists()
     finished, trained = (first / "result.json").stat().st_mtime_ns, []
     monkeypatch.setattr(work, "solve", None)  # nothing starts from its beginning
-    monkeypatch.setattr(work, "resume", lambda folder, **keywords: trained.append(folder) or fr.resume(folder, **keywords))
+    monkeypatch.setattr(work, "resume", lambda folder, steps, **keywords: trained.append(folder) or fr.resume(folder, steps, **keywords))
     assert main(command) == 0
     assert trained == [second]
     assert (first / "result.json").stat().st_mtime_ns == finished
@@ -171,11 +171,11 @@ def test_a_worker_needs_no_file_of_the_user(tmp_path, monkeypatch):
     run = make_run("own", f"{tmp_path / 'mine.py'}:make", fr.Standard(), options={"rate": 2.0}, **settings)
     text = text_of(run.source)
     (tmp_path / "mine.py").unlink()
-    files, reason = remote(run.record(), text, None, None)
+    files, reason = remote(run.record(), {}, text, None, None)
     assert reason == ""
     assert "result.json" in files
     clear([run.key])
-    assert "the file has changed" in remote(run.record(), text + "# edited", None, None)[1]
+    assert "the file has changed" in remote(run.record(), {}, text + "# edited", None, None)[1]
 
 
 @pytest.fixture

@@ -15,7 +15,8 @@ from fredholm.cli import zoo as cli_zoo
 from fredholm.equation.estimate import draw, estimate
 from fredholm.functions.field import Field
 from fredholm.problems.transport import collocation, interpolation
-from fredholm.study import zoo
+from fredholm.storage.serialisation import from_text, to_text
+from fredholm.study import StudyFolder, work, zoo
 from table import ZOO
 
 TINY = fr.MLP(4, 1, "tanh")
@@ -56,7 +57,7 @@ def test_every_problem_has_a_loss_by_its_own_recipe_and_by_one_sample(name, key)
         method.check(equation, rules)
         loss, _ = eqx.filter_eval_shape(method.loss, u, method.init(u), equation, rules, 3, key)
         assert loss.shape == ()
-    assert encode(decode(encode(equation))) == encode(equation)
+    assert to_text(from_text(to_text(equation))) == to_text(equation)
 
 
 def critical_slab(secondaries, near, order=24):
@@ -111,7 +112,7 @@ def tiny_zoo(monkeypatch, tmp_path):
     """A case of the zoo with a network of four units in a form, and no pictures."""
     recipe = zoo.SMOOTH.defaults(fr.Constrained(TINY, fr.problems.InsideBall(0.75)), 2000, 8)
     monkeypatch.setitem(zoo.CASES, "volterra", zoo.CASES["volterra"]._replace(recipe=recipe))
-    monkeypatch.setattr(cli_zoo, "write_page", lambda sections, path, title: path)
+    monkeypatch.setattr(cli_zoo, "write_study_page", lambda folder, found: folder.path / "report.html")
     monkeypatch.chdir(tmp_path)
 
 
@@ -120,10 +121,12 @@ COMMAND = ["compare", "--zoo", "--cases", "volterra", "--columns", "recipe", "--
 
 @pytest.mark.usefixtures("tiny_zoo")
 def test_the_command_prints_the_table_and_does_not_run_again_what_is_finished(monkeypatch, tmp_path, capsys):
-    plan = zoo.plans("volterra", fr.problems.Volterra(), 0.01)[0]
+    (run,) = zoo.zoo_runs(["volterra"], ["recipe"], 2, 0.01)
     # A run that was stopped before its first step is continued.
-    place = tmp_path / "zoo" / plan.place
-    fr.solve(fr.problems.Volterra(), **plan.keywords, seeds=2, out=place, minutes=0.0, progress=False)
+    folder = StudyFolder.create(tmp_path / "zoo", "The zoo", [run])
+    folder.begin()
+    place = folder.place(run)
+    assert work.perform(run, place, minutes=0.0).steps == 0
     assert main(COMMAND) == 0
     shown = capsys.readouterr().out
     assert "volterra" in shown
@@ -140,7 +143,7 @@ def test_the_command_prints_the_table_and_does_not_run_again_what_is_finished(mo
     assert len({line.count("|") for line in table}) == 1, "head and rows have as many cells"
     assert (tmp_path / "zoo" / "zoo.png").read_bytes().startswith(b"\x89PNG")
     for name in ("solve", "resume"):  # Nothing may be trained now.
-        monkeypatch.setattr(zoo, name, lambda *given, **keywords: pytest.fail("it was run again"))
+        monkeypatch.setattr(work, name, lambda *given, **keywords: pytest.fail("it was run again"))
     assert main(COMMAND) == 0
     assert main([*COMMAND[:-6], "--scale", "0.02", *COMMAND[-4:]]) == 2
     assert "another steps" in capsys.readouterr().err
@@ -163,10 +166,13 @@ def test_wrong_names_and_options_of_other_comparisons_are_refused(capsys):
 @pytest.mark.parametrize("case", zoo.CASES)
 def test_all_columns_of_a_case_have_the_same_budget(case):
     problem = zoo.CASES[case].problem()
-    made = {plan.column: plan.keywords for plan in zoo.plans(case, problem)}
-    spent = [keywords["batch"] * zoo.evaluations(problem, keywords["rule"]) for keywords in made.values()]
+    made = {run.labels["column"]: run.settings for run in zoo.case_runs(case, 2)}
+    spent = []
+    for settings in made.values():
+        method, rule = settings.part("method"), settings.part("rule")
+        spent.append(method.evaluations(problem, problem.rules(rule)).of_step(settings.batch))
     assert max(spent) <= 1.02 * min(spent)
-    assert len({keywords["steps"] for keywords in made.values()}) == 1
+    assert len({settings.steps for settings in made.values()}) == 1
     missing = set(zoo.COLUMNS) - set(made)
     assert missing <= {"delayed N=1"}
     recipe = zoo.Result(1.0, 1.0, 1.0, 0, 1.0)

@@ -156,5 +156,5 @@ def __getattr__(name: str) -> object:
 
         return theory
     if name == "Constant":
-        raise AttributeError("fr.Constant is now fr.ConstantRate.")
+        raise AttributeError("fr.Constant is now fr.ConstantRate")
     raise AttributeError(f"module 'fredholm' has no attribute {name!r}")

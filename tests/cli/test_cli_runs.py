@@ -148,7 +148,7 @@ def test_compare_has_a_run_for_each_method_and_resume_completes_it(capsys, reque
 
 def test_failed_seeds_give_1_and_still_a_page(capsys, no_pages):
     assert main(["solve", "volterra", *TINY, "--learning-rate", "1e30", "--out", "run"]) == 1
-    assert "2 of 2 seeds failed (seed 0 at step" in capsys.readouterr().err
+    assert "2 of 2 seeds failed: seed 0:" in capsys.readouterr().err
     assert Path("run/report.html").is_file()
 
 

@@ -137,7 +137,7 @@ def _finish(folder: StudyFolder, found: Mapping[str, Outcome]) -> list[str]:
 
 def _print_results(folder: StudyFolder, found: Mapping[str, Outcome]) -> None:
     made = Table(box=SIMPLE_HEAD, caption="best error, mean over the seeds [95 % interval]")
-    for heading in ("run", "metric", "best", "end", "seeds succeeded"):
+    for heading in ("run", "metric", "best", "end", "succeeded"):
         made.add_column(heading, justify="left" if heading in ("run", "metric") else "right", overflow="fold")
     for run in folder.runs:
         one = found.get(run.name)

@@ -76,7 +76,11 @@ def finish(solutions: Mapping[str, fr.Solution], folder: Path) -> int:
         again = f"fredholm report {shlex.quote(str(folder))}"
         raise Paused(f"interrupted; the training is done and saved. Make its page with: {again}") from None
     print(f"{'run':<10}{folder}\n{'page':<10}{page}", flush=True)
-    failed = [f"{name}: {'; '.join(describe_failures(one.status, one.seeds))}" for name, one in solutions.items() if not one.good.all()]
+    failed = [
+        f"{name}: {int((~one.good).sum())} of {len(one.good)} seeds failed: {'; '.join(describe_failures(one.status, one.seeds))}"
+        for name, one in solutions.items()
+        if not one.good.all()
+    ]
     if failed:
         raise CommandError(f"{'; '.join(failed)}. The last good states are in {folder}")
     return 0
@@ -91,7 +95,7 @@ def print_results(solutions: Mapping[str, fr.Solution]) -> None:
     metric = next((score[0] for score in scores.values() if score), "loss")
     table = Table(box=SIMPLE_HEAD)
     unknowns = list(dict.fromkeys(name for solution in solutions.values() for name in solution.unknowns))
-    for heading in ("method", f"{metric}, mean", "95 % interval over seeds", *unknowns, "seeds succeeded", "steps", "seconds"):
+    for heading in ("method", f"{metric}, mean", "95 % interval over seeds", *unknowns, "succeeded", "steps", "seconds"):
         table.add_column(heading, justify="left" if heading == "method" else "right", overflow="fold")
     for name, solution in solutions.items():
         score = scores[name]
@@ -114,3 +118,8 @@ def _last_loss(solution: fr.Solution) -> tuple[float, float, float]:
     if not solution.history.sizes["step"] or not solution.good.any():
         return (np.nan, np.nan, np.nan)
     return bootstrap_interval(np.asarray(solution.history["loss"])[solution.good, -1])
+
+
+def _failed(name: str, solution: fr.Solution) -> str:
+    lines = describe_failures(solution.status, solution.seeds)
+    return f"{name}: {len(lines)} of {len(solution.seeds)} seeds failed: {'; '.join(lines)}"

@@ -15,7 +15,7 @@ def reference_rule(measure: AbstractDomain, *, gauss: tuple[int, int] = (64, 24)
     if axes == 1 and can_turn(measure):
         return Even(2 * gauss[0])
     # On a half-line the weights of many nodes leave the range of float32.
-    tried = () if axes > 2 else (Gauss(gauss[axes - 1]), Gauss(gauss[axes - 1] // 2))
+    tried = () if axes > 2 else (Gauss(gauss[axes - 1]), Gauss(2 * gauss[axes - 1] // 3))
     return next((rule for rule in tried if rule.fits(measure)), QuasiMonteCarlo(net, Sobol(), Scramble()))
 
 

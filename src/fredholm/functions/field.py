@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, ArrayLike, Float
 
 Function = Callable[..., Array]  # u: one point in, one value out; its arrays are its parameters
 
@@ -18,7 +18,7 @@ class Field(eqx.Module):
     inputs: int = eqx.field(static=True)
     outputs: int = eqx.field(static=True)
 
-    def __call__(self, x: Float[Array, "d"], *others: object) -> Float[Array, "..."]:
+    def __call__(self, x: ArrayLike, *others: object) -> Float[Array, "..."]:
         if others:
             raise ValueError(f"u: got {1 + len(others)} arguments; expected one point: write u(jnp.stack([a, b])), or u(x) for all of x.")
         x = jnp.asarray(x)

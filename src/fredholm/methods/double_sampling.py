@@ -90,7 +90,8 @@ class DoubleSampling(AbstractMethod[None]):
     def nodes(self, equation: Equation, rules: Sequence[AbstractRule], measures: Sequence[AbstractDomain]) -> list[int]:
         if self._has_all_pairs(rules):
             return super().nodes(equation, rules, measures)
-        return [2 * rule.size(measure) for rule, measure in zip(_halves(rules), measures, strict=True)]
+        counts = super().nodes(equation, rules, measures)
+        return [n if isinstance(rule, MonteCarlo) else 2 * n for n, rule in zip(counts, rules, strict=True)]
 
     @property
     def fewest_nodes(self) -> int:

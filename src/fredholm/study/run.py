@@ -84,15 +84,16 @@ def make_run(
         raise ValueError(
             f"run {name!r}: got no method, or Auto(), whose pilot chooses one; expected a method: what a study compares is named."
         )
-    run = own_run(name, equation, method, labels=labels, **keywords)
-    made = [part for part in run.own if part not in ("problem", "stop")]
+    recorded = settings_of(equation, method, **keywords).recorded()
+    made = [part for part in PARTS if part != "problem" and recorded.is_own(part)]
     if made:
         raise ValueError(
             f"run {name!r}: its {made[0]} was made in Python, and other processes cannot rebuild it from its settings. "
             "Use the library's own, or fredholm.compare."
         )
-    if run.settings.values["stop"] is not None:
+    if recorded.values["stop"] is not None:
         raise ValueError(f"run {name!r}: got a stopping rule; expected none, so that all runs of a study have the same steps.")
+    run = own_run(name, equation, method, labels=labels, **keywords)
     if not isinstance(problem, str):
         return run
     settings = run.settings.replaced(problem=file_record(problem, options or {}))

@@ -29,6 +29,10 @@ class AbstractCallback:
         """The step at which the next chunk has to end at the latest."""
         return training.settings.steps
 
+    def before_chunk(self, training: Watched) -> Status | None:
+        """Before every chunk; a status ends the training."""
+        return None
+
     def after_chunk(self, training: Watched) -> Status | None:
         """After every chunk; a status ends the training."""
         return None
@@ -43,9 +47,8 @@ class TimeBudget(AbstractCallback):
     def __init__(self, seconds: float):
         self._seconds, self._begin = seconds, time.perf_counter()
 
-    def after_chunk(self, training: Watched) -> Status | None:
-        is_over = time.perf_counter() - self._begin >= self._seconds and training.step < training.settings.steps
-        return Status.OUT_OF_TIME if is_over else None
+    def before_chunk(self, training: Watched) -> Status | None:
+        return Status.OUT_OF_TIME if time.perf_counter() - self._begin >= self._seconds else None
 
 
 class Interruption(AbstractCallback):

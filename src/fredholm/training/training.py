@@ -66,9 +66,12 @@ class Training:
         with contextlib.ExitStack() as stack:
             entered = [stack.enter_context(callback.during(self)) for callback in callbacks]
             ended = None
-            while self.step < self.settings.steps and ended is None:
+            while self.step < self.settings.steps:
+                if (ended := _first(callback.before_chunk(self) for callback in entered)) is not None:
+                    break
                 self.advance(min([self.settings.steps, *(callback.next_stop(self) for callback in entered)]))
-                ended = next((end for callback in entered if (end := callback.after_chunk(self)) is not None), None)
+                if (ended := _first(callback.after_chunk(self) for callback in entered)) is not None:
+                    break
             for callback in entered:
                 callback.at_end(self, ended or Status.FINISHED)
         return ended or Status.FINISHED
@@ -141,3 +144,8 @@ class Training:
     def recorded(self, record: RunRecord, ended: Status) -> RunRecord:
         """The record of the run as it stands."""
         return record.at(self.step, self.seconds, tuple(self.status(ended)))
+
+
+def _first(ends: Iterable[Status | None]) -> Status | None:
+    """The first of them that is one."""
+    return next((end for end in ends if end is not None), None)
