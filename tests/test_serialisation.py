@@ -433,7 +433,18 @@ def test_the_registry_has_public_classes_of_settings_only():
     assert SPECS["Given"] is fr.Given, "networks.Given is OwnNetwork now"
     # Of the public classes only those that hold the user's functions, and results, are not there.
     public = {name for name in fr.__all__ if isinstance(getattr(fr, name), type) and issubclass(getattr(fr, name), eqx.Module)}
-    assert public - set(SPECS) == {"Condition", "Data", "Defaults", "Equation", "Integral", "IntegralCondition", "Periodic", "View"}
+    assert public - set(SPECS) == {
+        "Condition",
+        "Data",
+        "Defaults",
+        "Equation",
+        "Integral",
+        "IntegralCondition",
+        "Periodic",
+        "Plateau",
+        "Tolerance",
+        "View",
+    }
 
 
 @pytest.mark.parametrize(("old", "new"), ALIASES.items())

@@ -76,11 +76,7 @@ def finish(solutions: Mapping[str, fr.Solution], folder: Path) -> int:
         again = f"fredholm report {shlex.quote(str(folder))}"
         raise Paused(f"interrupted; the training is done and saved. Make its page with: {again}") from None
     print(f"{'run':<10}{folder}\n{'page':<10}{page}", flush=True)
-    failed = [
-        f"{name}: {int((~one.good).sum())} of {len(one.good)} seeds failed: {'; '.join(describe_failures(one.status, one.seeds))}"
-        for name, one in solutions.items()
-        if not one.good.all()
-    ]
+    failed = [_failed(name, solution) for name, solution in solutions.items() if not solution.good.all()]
     if failed:
         raise CommandError(f"{'; '.join(failed)}. The last good states are in {folder}")
     return 0
