@@ -209,7 +209,7 @@ def test_at_half_of_a_long_training_the_network_itself_is_examined(caplog, monke
 
 
 def test_a_run_that_is_well_is_said_to_be_well_also_by_the_command(tmp_path, capsys):
-    from fredholm.cli import main
+    from fredholm.__main__ import main
 
     solution = fr.solve(fr.problems.FredholmSecondKind(), fr.Standard(), rule=fr.Gauss(8), steps=400, batch=32, seeds=1, progress=False)
     solution.save(tmp_path / "run")
