@@ -40,6 +40,11 @@ class Solved(Protocol):
         ...
 
     @property
+    def inputs(self) -> int:
+        """d, the size of the network's input."""
+        ...
+
+    @property
     def outputs(self) -> int:
         """m, the number of unknown functions."""
         ...

@@ -110,6 +110,11 @@ class Solution:
         return self.record.settings.precision
 
     @property
+    def inputs(self) -> int:
+        """d, the size of the network's input."""
+        return self.record.inputs
+
+    @property
     def outputs(self) -> int:
         """m, the number of unknown functions."""
         return self.record.outputs

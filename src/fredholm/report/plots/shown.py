@@ -236,7 +236,7 @@ def shared_problem(solutions: Mapping[str, Solved]) -> Equation | None:
 
 def comparable(solutions: Mapping[str, Solved]) -> bool:
     """True where the solutions are recorded as those of one problem."""
-    found = [(one.shown().settings["problem"], one.outputs) for one in solutions.values()]
+    found = [(one.shown().settings["problem"], one.inputs, one.outputs) for one in solutions.values()]
     return all(other == found[0] for other in found)
 
 
