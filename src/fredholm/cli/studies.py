@@ -67,7 +67,7 @@ def _print_plans(folders: Mapping[str, StudyFolder]) -> None:
         seen |= {run.key: run for run in missing}
         print(f"{name:<12}{_plan(missing, len(folder.runs))}", flush=True)
     if len(folders) > 1:
-        print(f"{'all':<12}{len(seen)} runs: about {words(sum(estimates(seen.values()).values()))} on 2 cores", flush=True)
+        print(f"{'all':<12}{len(seen)} runs: about {words(sum(estimates(seen.values()).values(), 0.0))} on 2 cores", flush=True)
 
 
 def _plan(missing: list[Run], runs: int) -> str:
@@ -162,7 +162,7 @@ def status(options: Namespace) -> int:
                 reason = f"  {state.reason}" if state.reason else ""
                 print(f"  {state.word:<10} step {state.done} of {run.settings.steps}  {run.name}  {run.key}{reason}")
         size = sum(file.stat().st_size for run in {r.key: r for r in folder.runs}.values() for file in folder.place(run).glob("*"))
-        print(f"  {size / 2**20:.1f} MiB of runs, about {words(sum(estimates(folder.missing()).values()))} left on 2 cores", flush=True)
+        print(f"  {size / 2**20:.1f} MiB of runs, about {words(sum(estimates(folder.missing()).values(), 0.0))} left on 2 cores", flush=True)
     return 0
 
 
