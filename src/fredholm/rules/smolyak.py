@@ -1,7 +1,6 @@
 """Sparse grids: a rule on one axis, combined so that the cost grows gently with the number of axes."""
 
 import math
-from typing import Any
 
 import equinox as eqx
 import numpy as np
@@ -75,7 +74,7 @@ class Smolyak(AbstractNodeRule):
         return sum(counts[max(0, self.level - axes + 1) :])
 
 
-def _axis_rule(given: Any) -> AbstractTensorRule:
+def _axis_rule(given: object) -> AbstractTensorRule:
     if not isinstance(given, AbstractTensorRule):
         raise ValueError(f"Smolyak rule: got {given!r}; expected a rule on one axis, for instance Gauss(1) or Leja(1).")
     if given.randomize is not None:
