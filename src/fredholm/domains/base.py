@@ -8,7 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float, Key, PyTree
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Atoms(Base):
 class Nodes(eqx.Module):
     r"""Points $t_i$ and weights $w_i$ such that $\int g\,d\mu \approx \sum_i w_i\, g(t_i)$."""
 
-    points: Any  # k points, stacked along the first axis of every leaf
+    points: PyTree  # k points, stacked along the first axis of every leaf
     weights: Float[Array, "k"]
 
 
@@ -120,7 +120,7 @@ class AbstractDomain(eqx.Module):
         """How many independent samples there are of a measure that is known by given samples only; None where there is no limit."""
         return None
 
-    def density(self, point: Any) -> Float[Array, ""]:
+    def density(self, point: Float[Array, "d"]) -> Float[Array, ""]:
         r"""The density of the measure at a point of $\mathbb{R}^d$, for importance sampling: Lebesgue measure has 1 inside, 0 outside."""
         raise ValueError(
             f"{type(self).__name__} has no density in space, so Importance(rule, proposal) with a proposal in space does not apply. "
@@ -141,7 +141,7 @@ class AbstractDomain(eqx.Module):
             )
         return jax.tree.map(lambda leaf: leaf[0], self.draws(key, 1).points)
 
-    def rotate(self, key: Key[Array, ""], points: Any) -> Any:
+    def rotate(self, key: Key[Array, ""], points: Float[Array, "n d"]) -> Float[Array, "n d"]:
         """The points, turned by one random rotation that leaves the measure as it is."""
         raise ValueError(
             f"{type(self).__name__} has no rotation that makes every single node uniform on it; got randomize=Rotation(). "
@@ -169,19 +169,22 @@ class AbstractDistribution(AbstractDomain):
 class Record:
     """One draw of a `Law`: its parts by name, as attributes."""
 
-    def __init__(self, **parts: Any):
+    def __init__(self, **parts: object):
         self.__dict__.update(parts)
 
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any: ...
 
-    def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[str, ...]]:
+    def tree_flatten(self) -> tuple[tuple[object, ...], tuple[str, ...]]:
         return tuple(self.__dict__.values()), tuple(self.__dict__)
 
     @classmethod
-    def tree_unflatten(cls, names: tuple[str, ...], values: tuple[Any, ...]) -> "Record":
+    def tree_unflatten(cls, names: tuple[str, ...], values: tuple[object, ...]) -> "Record":
         return cls(**dict(zip(names, values, strict=True)))
 
     def __repr__(self) -> str:
         return f"Record({', '.join(f'{name}={value!r}' for name, value in self.__dict__.items())})"
+
+
+Place = Array | Record  # a point of a domain, or a record of named parts (a volume)

@@ -7,17 +7,17 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from fredholm.common.checks import vector
-from fredholm.domains.base import AbstractDomain, Base, Record
+from fredholm.common.checks import Numbers, Vector, vector
+from fredholm.domains.base import AbstractDomain, Base, Place, Record
 
 
 class Point(AbstractDomain):
     r"""One point p with mass 1: $\int g\,d\delta_p = g(p)$. `Point(0.0)` is a point of the line, `Point(0.0, 1.0)` one of the plane,
     `Point()` the one point of a space without dimensions: what holds once and not at every x."""
 
-    coordinates: Any  # p, of shape (d,)
+    coordinates: Vector  # p, of shape (d,)
 
-    def __init__(self, *coordinates: Any):
+    def __init__(self, *coordinates: Numbers):
         if not coordinates:
             self.coordinates = ()
             return
@@ -132,7 +132,7 @@ def _map_parts(parts: tuple[AbstractDomain, ...], z: Float[Array, "k"]) -> list[
     return mapped
 
 
-def _unpack(name: str, part: AbstractDomain, point: Any) -> Any:
+def _unpack(name: str, part: AbstractDomain, point: Place) -> Place:
     return point[0] if name != "point" and isinstance(point, jax.Array) and part.dimension == 1 else point
 
 

@@ -1,7 +1,5 @@
 """Low-discrepancy nodes with equal weights."""
 
-from typing import Any
-
 import equinox as eqx
 import numpy as np
 
@@ -37,7 +35,7 @@ class QuasiMonteCarlo(AbstractNodeRule):
         return nodes, np.full(self.n, 1 / self.n)
 
 
-def _sequence(given: Any) -> AbstractSequence:
+def _sequence(given: object) -> AbstractSequence:
     if not isinstance(given, AbstractSequence):
         raise ValueError(f"QuasiMonteCarlo sequence: got {given!r}; expected a sequence, for instance Sobol(), with its parentheses.")
     return given
