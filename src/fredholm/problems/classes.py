@@ -1,10 +1,9 @@
 """One recipe for each class of equation: what the zoo uses, with nothing tuned to a single case but network, steps and batch."""
 
-from typing import Any
-
 import equinox as eqx
 
 from fredholm.equation.equation import Defaults
+from fredholm.functions.protocol import AbstractNetwork
 from fredholm.methods.delayed_target import DelayedTarget
 from fredholm.methods.double_sampling import DoubleSampling
 from fredholm.methods.protocol import AbstractMethod
@@ -26,7 +25,7 @@ class Class(eqx.Module):
     rule: AbstractRule
     optimizer: AbstractOptimizer
 
-    def defaults(self, network: Any, steps: int, batch: int) -> Defaults:
+    def defaults(self, network: AbstractNetwork, steps: int, batch: int) -> Defaults:
         """The defaults of a problem of this class."""
         return Defaults(self.method, self.rule, network, self.optimizer, steps, batch)
 

@@ -33,7 +33,7 @@ class InsideBall(eqx.Module):
 
     power: float  # p
 
-    def __call__(self, n: Any, x: Place) -> Float[Array, ""]:
+    def __call__(self, n: Function, x: Place) -> Float[Array, ""]:
         room = 1 - jnp.sum(x**2)
         return jnp.where(room > 0, jnp.where(room > 0, room, 1.0) ** self.power * n(x), 0.0)
 

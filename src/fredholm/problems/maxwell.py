@@ -42,7 +42,7 @@ class Maxwell(Equation):
 
     def __init__(
         self,
-        vertices: Any = RECTANGLE,
+        vertices: object = RECTANGLE,
         current: float = 1.0,
         *,
         centers: AbstractDomain | None = None,

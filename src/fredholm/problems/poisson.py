@@ -75,8 +75,8 @@ class Poisson(Equation):
     def __init__(
         self,
         dim: int = 2,
-        charges: Any = None,
-        weights: Any = None,
+        charges: object = None,
+        weights: object = None,
         *,
         count: int = 3,
         centers: AbstractDomain | None = None,
@@ -167,7 +167,7 @@ def flux(u: Function, ball: Record, t: Float[Array, "d"]) -> Float[Array, ""]:
     return directional(u, t, (t - ball.center) / ball.radius)
 
 
-def _fixed_charges(dim: int, locations: Any, weights: Any) -> Charges:
+def _fixed_charges(dim: int, locations: object, weights: object) -> Charges:
     locations = jnp.asarray(locations, float)
     if locations.ndim != 2 or locations.shape[1] != dim or not len(locations):
         raise ValueError(f"Poisson charges: got shape {locations.shape}; expected (number of charges, {dim}).")

@@ -49,11 +49,11 @@ class AbstractHalfLine(eqx.Module):
         r"""$-\lambda^{-d} K(x, x'')\,v(x, t)\,v(x'', t)$, whose mean over $\text{Exp}(\lambda)^d$ is the second integral."""
         return self.coagulation.loss(u, point, y) / self.decay**self.coagulation.dim
 
-    def density(self, u: Any, point: Float[Array, "p"]) -> Float[Array, ""]:
+    def density(self, u: Function, point: Float[Array, "p"]) -> Float[Array, ""]:
         r"""$n = e^{-\lambda |x|}\,v$, for a network or any other function v."""
         return jnp.exp(-self.decay * jnp.sum(point[:-1])) * u(point)
 
-    def mass(self, u: Any, t: Any, nodes: int = 32) -> Float[Array, ""]:
+    def mass(self, u: Function, t: Float[Array, ""] | float, nodes: int = 32) -> Float[Array, ""]:
         r"""$\int |x|\,n(x, t)\,dx$, which coagulation conserves: d at all times. By Gauss-Laguerre quadrature."""
         drawn = Gauss(n=nodes).nodes(self.sizes, jax.random.key(0))
         at_time = jnp.full((1,), t)

@@ -42,7 +42,7 @@ class RecordedSettings(eqx.Module):
         default_factory=dict
     )  # those that are too large for a text, by the names that it has for them
 
-    def replaced(self, **changes: Any) -> "RecordedSettings":
+    def replaced(self, **changes: object) -> "RecordedSettings":
         """The settings with other values."""
         return RecordedSettings({**self.values, **changes}, self.arrays)
 

@@ -1,7 +1,6 @@
 """What is recorded beside the loss: variances of the integrals, drift, error to the truth."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import equinox as eqx
 import jax
@@ -127,7 +126,7 @@ class Recorder:
 
         self._record = over_seeds(one_seed, (True, True, equation.is_drawn, True, False), mesh, together)
 
-    def __call__(self, *arguments: Any) -> Float[Array, "s n"]:
+    def __call__(self, *arguments: PyTree) -> Float[Array, "s n"]:
         return self._record(*arguments)
 
 
