@@ -106,26 +106,26 @@ def _run(path: Path, name: str, settings: Mapping[str, Any], labels: dict[str, A
         raise ValueError(f"{path}: run {name!r}: {error}") from None
 
 
-def _texts(key: str, value: Any) -> list[str]:
+def _texts(key: str, value: object) -> list[str]:
     """A value as the command line has it."""
-    if key == "set":
+    if key == "set" and isinstance(value, dict):
         return [f"{name}={_text(one)}" for name, one in value.items()]
     if key == "seeds" and isinstance(value, list):
         return [",".join(map(str, value)) + ","]
     return [_text(value)]
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if value is None:
         return "none"
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _label(value: Any) -> str | float:
+def _label(value: object) -> str | float:
     return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else _text(value)
 
 
-def _mapping(path: Path, what: str, value: Any) -> dict[str, Any]:
+def _mapping(path: Path, what: str, value: object) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError(f"{path}: {what}: got {value!r}; expected names with their values.")
     return value

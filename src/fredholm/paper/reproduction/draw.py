@@ -83,7 +83,7 @@ class _Drawing:
         problem = own.problem
         assert problem is not None
         line, fitted = radial_profile(problem, DIRECTIONS), scatter_points(problem)
-        # As published (settings A18): in the units of U, each seed shifted to the truth's mean.
+        # As in the published figure: in the units of U, each seed shifted to the truth's mean.
         shift = np.asarray(problem.truth(jnp.asarray(fitted))).mean() - own.members(fitted).mean(axis=1)
         members = (own.members(line.points) + shift[:, None])[own.good if own.good.any() else slice(None), :, None]
         shown = Shown(members, np.asarray(problem.truth(jnp.asarray(line.points)), float))
@@ -203,7 +203,7 @@ def _nothing(axes: Axes) -> None:
 
 
 def _wrapped(name: str) -> str:
-    """The law that the published runs had, where the paper's label says another (settings A7); Greek letters as such."""
+    """A label with Greek letters; where it names another law than the published runs had (r² for r³ on Maxwell), that of the runs."""
     return (name.partition("(code: ")[2].rstrip(")") or name).replace("tau=", "τ=").replace("lambda=", "λ=")
 
 

@@ -1,7 +1,7 @@
 """What a picture shows: where to look at a solution, and its values there without what the problem's metric cannot see."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +12,7 @@ from fredholm.domains.base import AbstractDomain
 from fredholm.domains.combined import Product
 from fredholm.domains.flat import Box, Interval
 from fredholm.equation.equation import Equation
-from fredholm.equation.evaluation import METRICS
+from fredholm.equation.evaluation import METRICS, AbstractEvaluation
 from fredholm.equation.view import View
 from fredholm.functions.field import Field
 from fredholm.problems.evaluation import RadialGrid
@@ -254,7 +254,7 @@ def robust_limits(values: list[np.ndarray], tails: float = 0.01) -> tuple[float,
     return float(low - margin), float(high + margin)
 
 
-def _limits(evaluation: Any, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _limits(evaluation: AbstractEvaluation, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The bounding box: exact for intervals and boxes, else that of the drawn points."""
     exact = _box(getattr(evaluation, "at", None))
     if exact is not None and len(exact[0]) == drawn.shape[1]:
