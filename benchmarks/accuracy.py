@@ -1,8 +1,8 @@
 """Time to accuracy: `python benchmarks/accuracy.py [--write]`.
 
 The goal on a problem is the best error that the paper publishes for it, after 200 000 steps. Every training here has a twentieth of these
-steps or less, the network of the published runs and as many looks at u a step. The time of a step is measured in turns with that of the
-published recipe; the time of a training, with its compilation and the pilot, is given as a share of the 200 000 steps of that recipe.
+steps or less, the network of the published runs and as many evaluations of u a step. The time of a step is measured in turns with that of
+the published recipe; the time of a training, with its compilation and the pilot, is given as a share of the 200 000 steps of that recipe.
 Method, rule and batch of all other lines are what the pilot of Auto chose for their length, and only the optimiser differs. The error of
 the network itself and that of its average come from one training.
 """
@@ -20,9 +20,9 @@ import fredholm as fr
 from fredholm.common.statistics import bootstrap_interval
 from fredholm.paper.reproduction.families import MAXWELL, POISSON, SCALES, SMOLUCHOWSKI, Family, delayed, deterministic
 from fredholm.report.plots.style import PALETTE, finish, house_style, new_figure
-from fredholm.storage.serialisation import decode
 from fredholm.study import Run
 from fredholm.training.choice import choose
+from fredholm.training.settings import LEFT_TO_AUTO, RunSettings, settings_of
 
 POINTS = 800
 TIMED_SEEDS = 4
@@ -72,22 +72,23 @@ class Lines(NamedTuple):
     chosen: str  # by the pilot, in words
 
 
-def published_settings(goal: Goal) -> dict[str, Any]:
-    """The keywords of the published recipe."""
-    recorded = goal.recipe.settings
-    published = {name: decode(recorded[name]) for name in ("method", "rule", "optimizer")}
-    return published | {name: recorded[name] for name in ("batch", "average")}
+def keywords_of(settings: RunSettings) -> dict[str, Any]:
+    """The keywords of `solve` that a recipe is, whatever its network and its steps are."""
+    return {name: getattr(settings, name) for name in ("method", *LEFT_TO_AUTO)}
 
 
 def lines_of(goal: Goal, steps: int) -> Lines:
     """What Auto chooses for so many steps; and for the shorter length the published recipe and Auto's choice by other optimisers."""
-    choice = choose(fr.Auto(points=POINTS), goal.family.problem(), goal.family.network, {}, steps=steps)
+    auto = fr.Auto(points=POINTS)
+    choice = choose(auto, settings_of(goal.family.problem(), auto, network=goal.family.network, steps=steps), LEFT_TO_AUTO)
     say("\n".join(f"  {reason}" for reason in choice.reasons))
-    lines = {AUTO: choice.keywords()}
+    chosen = keywords_of(choice.settings)
+    lines = {AUTO: chosen}
     if steps == min(LENGTHS):
-        others = {name: {**choice.keywords(), "optimizer": make(steps)} for name, make in OPTIMIZERS.items()}
-        lines = {PUBLISHED: published_settings(goal), **others, **lines}
-    told = f"for {steps:,} steps {choice.method!r}, {choice.rule!r}, batch {choice.batch}, Muon({choice.optimizer.learning_rate:g})"
+        others = {name: {**chosen, "optimizer": make(steps)} for name, make in OPTIMIZERS.items()}
+        lines = {PUBLISHED: keywords_of(goal.recipe.rebuilt()), **others, **lines}
+    recipe = f"{chosen['method']!r}, {chosen['rule']!r}, batch {chosen['batch']}, Muon({chosen['optimizer'].learning_rate:g})"
+    told = f"for {steps:,} steps {recipe}"
     return Lines(lines, choice.seconds, told)
 
 

@@ -6,7 +6,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -17,31 +16,32 @@ from harness import say
 
 from fredholm.common.keys import Keys
 from fredholm.equation.estimate import draw, draw_pairs
+from fredholm.methods.protocol import shares
 from fredholm.rules import MonteCarlo
-from fredholm.training.settings import settings_of
-from fredholm.training.step import Program
+from fredholm.training.settings import RunSettings, settings_of
+from fredholm.training.step import Step
 
 TOLERANCE = 2e-4  # of sums of some thousand float32 numbers, relative to the largest
 
 
-def drawn(own: Case, equation: Any, program: Program, key: Any) -> peer.Points:
+def drawn(own: Case, settings: RunSettings, key: Any) -> peer.Points:
     """The points that a step of fredholm draws from this key, as PyTorch wants them, with an axis for one seed in front."""
-    key_points, key_nodes, key_conditions = jax.random.split(key, 3)
-    x = jax.vmap(equation.domain.sample)(jax.random.split(key_points, own.batch))
-    keys = jax.random.split(key_nodes, own.batch)
-    half = [MonteCarlo(own.n // 2)] * len(equation.integrals) if own.method == "double" else program.rules
+    equation = settings.problem
+    share, *of_conditions = shares(equation, settings.rules, own.batch, key)
+    x, rules = share.points, share.rules
+    half = [MonteCarlo(own.n // 2)] * len(equation.integrals) if own.method == "double" else rules
 
     def nodes(x: Any, key: Any) -> list[Any]:
         if own.method == "double" or (own.is_delayed and equation.is_weak):
             pairs = zip(*draw_pairs(equation, half, half, x, key), strict=True)
             return [jnp.concatenate([a.points, b.points]) for a, b in pairs]
-        return [one.points for one in draw(equation, program.rules, x, key)]
+        return [one.points for one in draw(equation, rules, x, key)]
 
-    found = jax.vmap(nodes)(x, keys)
+    found = jax.vmap(nodes)(x, share.keys)
     if own.problem == "smoluchowski":
         gain, loss = found
         size = x[:, None, :-1]
-        start = equation.conditions[0].points(own.batch, (), jax.random.fold_in(key_conditions, 0))[:, :-1]
+        start = of_conditions[0].points[:, :-1]
         return _tensors({"x": size, "t": x[:, None, -1:], "gain": gain / size, "loss": loss, "start": start})
     normal = (found[0] - x.center[:, None]) / x.radius[:, None, None]
     if own.problem == "maxwell":
@@ -65,16 +65,16 @@ def _parameters(field: Any) -> list[np.ndarray]:
 def difference(own: Case, derivatives: Callable[..., list[torch.Tensor]]) -> float:
     """The largest difference of loss and gradient, each relative to its own largest number."""
     equation = own.equation()
-    setup = settings_of(equation, steps=1, seeds=1, **own.keywords())
-    program = Program(setup.method, setup.rules, setup.optimizer.build(1), setup.batch)
+    settings = settings_of(equation, steps=1, seeds=1, **own.keywords())
     keys, other = Keys.of(3), Keys.of(4)
-    state, elsewhere = (program.init(setup.network.build(equation.inputs, equation.outputs, k.network), equation) for k in (keys, other))
+    state, elsewhere = (Step.of(settings).init(equation, k.network) for k in (keys, other))
     u, target = state.u, elsewhere.u
-    compute = eqx.filter_value_and_grad(setup.method.loss, has_aux=True)
-    (loss, _), gradient = compute(u, target if own.is_delayed else state.method, equation, setup.rules, setup.batch, keys.data)
+    inside = target if own.is_delayed else state.method
+    method = settings.known_method
+    (loss, _), gradient = method.loss_and_gradient(u, inside, equation, settings.rules, settings.batch, keys.data)
     parameters = [torch.tensor(array).requires_grad_() for array in _parameters(u)]
     delayed = [torch.tensor(array) for array in _parameters(target)] if own.is_delayed else None
-    theirs = peer.Step(own, 1, derivatives).losses(parameters, delayed, drawn(own, equation, program, keys.data)).sum()
+    theirs = peer.Step(own, 1, derivatives).losses(parameters, delayed, drawn(own, settings, keys.data)).sum()
     theirs.backward()
     gradients = [np.asarray(p.grad) for p in parameters if p.grad is not None]
     expected = [array for array, p in zip(_parameters(gradient), parameters, strict=True) if p.grad is not None]

@@ -1,25 +1,39 @@
 """What each clever part of the compiled step is worth: `python benchmarks/compiler_parts.py [--write]`.
 
-Every part is taken away by itself, and the step without it takes turns with the step as it is, in one run. A part that makes steps faster
-by less than 15 % in the median is not worth a reader's time, and goes (CONTRIBUTING.md).
+Every part is taken away by itself, by a patch that is in force while the step is compiled. The step without it takes turns with the step as
+it is, in one run. Some parts are for some steps only: tiles for a batch that does not fit into a core's cache, blocks for many seeds,
+`evaluated` for delayed targets in the weak form. Where a part changes nothing of what the compiler gets, nothing is timed.
+
+A part that makes steps faster by less than 15 % in the median is not worth a reader's time, and goes. Gone are SiLU in closed form, a cache
+of evaluations of u, programs within a program, vectors of 512 bits, custom C++ kernels, layer primitives and random numbers of our own;
+their numbers are in docs/benchmarks.md, section "Compiler parts".
 """
 
 import contextlib
 import statistics
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 from unittest import mock
 
-import jax
 from cases import LABELS, TITLES, case
-from harness import Spread, alternate, arguments, machine, ratios, say, table, write_part, write_raw
+from harness import alternate, arguments, machine, ratios, say, table, write_part, write_raw
+from jax.interpreters import mlir
 from ours import Ours
 
 import fredholm as fr
-from fredholm import activations, apart, linear, networks
-from fredholm.training import devices, loop
+from fredholm.functions import mlp, rows_times
+from fredholm.methods import delayed_target
+from fredholm.training import training
 
-PAPER = ("poisson-2/standard-100", "poisson-2/delayed", "poisson-10/delayed", "maxwell/delayed", "smoluchowski/delayed", "smoluchowski/standard-1")
+PAPER = (
+    "poisson-2/standard-100",
+    "poisson-2/delayed",
+    "poisson-10/delayed",
+    "maxwell/delayed",
+    "smoluchowski/delayed",
+    "smoluchowski/standard-1",
+)
 
 
 def second_order() -> fr.Equation:
@@ -54,32 +68,51 @@ def plain_columns() -> Iterator[None]:
     """The transposed product as XLA makes it by itself."""
 
     def multiply(x: Any, y: Any) -> Any:
-        return linear.as_rows(x).T @ linear.as_rows(y)
+        return rows_times.as_rows(x).T @ rows_times.as_rows(y)
 
-    with mock.patch.object(linear, "_multiply_columns", multiply):
-        linear.mlir.register_lowering(linear._columns_times, linear.mlir.lower_fun(multiply, multiple_results=False))
-        yield
-    linear.mlir.register_lowering(linear._columns_times, linear.mlir.lower_fun(linear._multiply_columns, multiple_results=False))
+    def register(compute: Callable[..., Any]) -> None:
+        # The module registers its own when it is imported.
+        mlir.register_lowering(rows_times._columns_times, mlir.lower_fun(compute, multiple_results=False))
+
+    with mock.patch.object(rows_times, "_multiply_columns", multiply):
+        register(multiply)
+        try:
+            yield
+        finally:
+            register(OWN_COLUMNS)
 
 
-PARTS: dict[str, Callable[[], Any]] = {
-    "`rows_times`, one product under every batch": lambda: mock.patch.object(networks, "rows_times", lambda x, weights: x @ weights),
-    "a large batch in tiles": lambda: mock.patch.object(loop, "in_tiles", lambda program, *given: program),
-    "SiLU with its derivative in closed form": lambda: mock.patch.dict(activations.ACTIVATIONS, {"silu": jax.nn.silu}),
-    "a cache of evaluations of u": lambda: mock.patch.object(networks.Field, "remembering", lambda self: self),
+OWN_COLUMNS = rows_times._multiply_columns
+AS_IT_IS = "as it is"
+PARTS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
+    "`rows_times`, one product under every batch": lambda: mock.patch.object(mlp, "rows_times", lambda x, weights: x @ weights),
     "the narrower factor transposed": plain_columns,
-    "programs within a program": lambda: mock.patch.object(apart, "set_xla_metadata", lambda **given: contextlib.nullcontext()),
-    "vectors of 512 bits": lambda: mock.patch.object(devices, "compiled_for_long", jax.jit),
-    "seeds in blocks": lambda: mock.patch.object(loop, "seeds_at_once", lambda seeds, largest: seeds),
+    "a large batch in tiles": lambda: mock.patch.object(training, "in_tiles", lambda step, *given: step),
+    "seeds in blocks": lambda: mock.patch.object(training, "seeds_at_once", lambda seeds, largest: seeds),
+    "`evaluated`, value and derivative from one pass": lambda: mock.patch.object(delayed_target, "evaluated", lambda u, x: u),
 }
 
 
-def built(line: Callable[[], Ours], part: Callable[[], Any] | None) -> Ours:
-    """A training whose step is compiled without the part."""
-    with contextlib.nullcontext() if part is None else part():
+def built(line: Callable[[], Ours], part: Callable[[], AbstractContextManager[Any]]) -> tuple[Ours, str]:
+    """A training whose step is compiled without the part, and what the compiler got."""
+    with part():
         made = line()
         made(1)
-    return made
+        made(1)  # the second chunk gets the arrays of the first: should that be compiled again, it is here
+        return made, made.lowered().as_text()
+
+
+def measure(line: Callable[[], Ours], parts: dict[str, Callable[[], AbstractContextManager[Any]]], rounds: int, least: float) -> Any:
+    """By how many per cent a step gets slower without each part that it has, in every round."""
+    own, text = built(line, contextlib.nullcontext)
+    works = {AS_IT_IS: own}
+    for name, part in parts.items():
+        without, other = built(line, part)
+        if other != text:
+            works[name] = without
+    seconds = alternate(works, rounds, least)
+    whole = seconds.pop(AS_IT_IS)
+    return {name: [100 * (ratio - 1) for ratio in ratios(found, whole)] for name, found in seconds.items()}
 
 
 def main() -> None:
@@ -87,16 +120,22 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.set_defaults(rounds=5)
     parser.add_argument("--only", nargs="+", metavar="PART", help="parts whose names hold one of these words")
+    parser.add_argument("--line", nargs="+", metavar="LINE", help="lines whose names hold one of these words")
     options = parser.parse_args()
     fr.use_all_cores()
-    parts = {name: part for name, part in PARTS.items() if not options.only or any(word in name for word in options.only)}
+
+    def is_chosen(name: str, words: list[str] | None) -> bool:
+        return not words or any(word in name for word in words)
+
+    parts = {name: part for name, part in PARTS.items() if is_chosen(name, options.only)}
     slower: dict[str, dict[str, list[float]]] = {name: {} for name in parts}
     for line, make in lines().items():
-        works = {name: built(make, part) for name, part in {"as it is": None, **parts}.items()}
-        seconds = alternate(works, options.rounds, options.seconds)
-        for name in parts:
-            slower[name][line] = [100 * (ratio - 1) for ratio in ratios(seconds[name], seconds["as it is"])]
-        say(f"{line}: " + ", ".join(f"{name} {statistics.median(slower[name][line]):+.0f} %" for name in parts))
+        if not is_chosen(line, options.line):
+            continue
+        found = measure(make, parts, options.rounds, options.seconds)
+        for name, values in found.items():
+            slower[name][line] = values
+        say(f"{line}: " + ", ".join(f"{name} {statistics.median(values):+.0f} %" for name, values in found.items()))
     body = report(slower)
     if options.write:
         write_raw("compiler_parts", slower)
@@ -105,13 +144,15 @@ def main() -> None:
 
 
 def report(slower: dict[str, dict[str, list[float]]]) -> str:
-    """The table: a row for each part, a column for each line."""
-    names = list(next(iter(slower.values())))
+    """The table: a row for each part, a column for each line, and the median of the lines that have the part."""
+    names = [line for line in lines() if any(line in found for found in slower.values())]
     rows = []
     for part, found in slower.items():
         medians = {line: statistics.median(values) for line, values in found.items()}
-        rows.append([part, f"{statistics.median(medians.values()):+.0f} %", *(f"{medians[line]:+.0f} %" for line in names)])
-    return f"Measured with {machine('jax', 'jaxlib')}.\n\n" + table(["taken away", "steps get slower by, median", *names], rows)
+        over_all = f"{statistics.median(medians.values()):+.0f} %" if medians else "–"
+        rows.append([part, over_all, *(f"{medians[line]:+.0f} %" if line in medians else "–" for line in names)])
+    told = "–: the step does not have the part."
+    return f"Measured with {machine('jax', 'jaxlib')}. {told}\n\n" + table(["taken away", "steps get slower by, median", *names], rows)
 
 
 if __name__ == "__main__":

@@ -26,7 +26,8 @@ from scipy.optimize import nnls
 
 import fredholm as fr
 from fredholm.common.keys import Keys
-from fredholm.training.step import Program
+from fredholm.training.settings import settings_of
+from fredholm.training.step import Step
 
 PAGE = Path(__file__).parents[1] / "docs" / "theory.md"
 FORMS = {"f": fr.problems.Volterra, "weak": fr.problems.Poisson}
@@ -60,13 +61,15 @@ def methods(form: str, n: int) -> dict[str, tuple[Any, int]]:
 def compiled(form: str, method: Any, n: int, points: int, width: int) -> tuple[Callable[[int], None], int, int]:
     """A function that does so many steps, the bytes of one, and the number of parameters."""
     equation = FORMS[form]()
-    program = Program(method, tuple(fr.MonteCarlo(n) for _ in equation.integrals), optax.adam(1e-3), points)
+    keywords: dict[str, Any] = {"rule": fr.MonteCarlo(n), "network": fr.MLP(width, 3, "tanh"), "optimizer": optax.adam(1e-3)}
+    # All x at once: a step in tiles has the memory of one tile, and the formula is of all of them.
+    one_step = Step.of(settings_of(equation, method, **keywords, batch=points, average=0.0))
     keys = Keys.of(0)
-    state = program.init(fr.MLP(width, 3, "tanh").build(equation.inputs, equation.outputs, keys.network), equation)
+    state = one_step.init(equation, keys.network)
     arrays, static = eqx.partition(state, eqx.is_array)
 
     def body(step: Any, carry: Any) -> Any:
-        return eqx.filter(program.step(eqx.combine(carry, static), equation, keys, step)[0], eqx.is_array)
+        return eqx.filter(one_step(eqx.combine(carry, static), equation, keys, step)[0], eqx.is_array)
 
     run = jax.jit(lambda arrays, steps: jax.lax.fori_loop(0, steps, body, arrays)).lower(arrays, 1).compile()
     used = run.memory_analysis()

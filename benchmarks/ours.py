@@ -19,25 +19,29 @@ def training(equation: fr.Equation, seeds: int, **keywords: Any) -> Training:
 
 
 class Ours:
-    """So many steps at a time, through the host loop of `solve` without records; with so many x at once, if that is given."""
+    """So many steps at a time, through the host loop of `solve` without records; with tiles of so many x, if that is given."""
 
-    def __init__(self, equation: fr.Equation, seeds: int, at_once: int | None = None, **keywords: Any):
+    def __init__(self, equation: fr.Equation, seeds: int, tile: int | None = None, **keywords: Any):
         self.training = own = training(equation, seeds, **keywords)
-        if at_once is not None:
-            own.program = replace(own.program, at_once=at_once)
-            own._chunk = compile_chunk(own.program, own.static, own.setup.problem, own.mesh, 1, False)
+        if tile is not None:
+            own.one_step = replace(own.one_step, tile=tile)
+            own._chunk = compile_chunk(own.one_step, own.static, own.settings.problem, own.mesh, 1, False)
 
     def __call__(self, steps: int) -> None:
         stop = self.training.step + steps
         while self.training.step < stop:
             self.training.advance(stop)
 
+    def lowered(self) -> Any:
+        """A chunk of steps as the compiler gets it."""
+        own = self.training
+        chunk: Any = own._chunk
+        return chunk.lower(own.arrays, own._sums, own.equation_arrays, own.keys, 0, 1)
+
     def memory(self) -> int:
         """Bytes that a chunk of steps has at once: the state that goes in, that which comes out, and what is between, on all devices."""
-        own = self.training
-        lowered: Any = own._chunk
-        used = lowered.lower(own.arrays, own._sums, own.equation_arrays, own.keys, 0, 1).compile().memory_analysis()
-        return own.mesh.size * (used.argument_size_in_bytes + used.temp_size_in_bytes + used.output_size_in_bytes)
+        used = self.lowered().compile().memory_analysis()
+        return self.training.mesh.size * (used.argument_size_in_bytes + used.temp_size_in_bytes + used.output_size_in_bytes)
 
 
 def flatten_seeds(tree: Any) -> list[jax.Array]:

@@ -17,11 +17,14 @@ from harness import Spread, arguments, machine, ratios, say, table, write_part, 
 from ours import Ours
 
 import fredholm as fr
-from fredholm.api import _train
-from fredholm.storage.run_folder import FORMAT, RunFolder, environment
+from fredholm.api import _finish
+from fredholm.storage.run_folder import RunFolder
+from fredholm.training.callbacks import CHECKPOINT_SECONDS, TimeBudget
 from fredholm.training.progress import show_progress
+from fredholm.training.record import RunRecord
 from fredholm.training.settings import settings_of
-from fredholm.training.training import CHECKPOINT_SECONDS, Training
+from fredholm.training.status import Status
+from fredholm.training.training import Training
 
 SEEDS = 4
 
@@ -39,32 +42,24 @@ class Whole:
     def __init__(self, steps: int):
         self.training = Training(settings_of(fr.problems.Poisson(), steps=steps, seeds=SEEDS))
         self.empty, self.start = self.training.history(), self.training.snapshot()
-        self.settings = {
-            "format": FORMAT,
-            "label": "Poisson",
-            **self.training.setup.describe(),
-            "environment": environment(),
-            "done": 0,
-            "seconds": 0.0,
-            "status": [],
-        }
+        self.record = RunRecord.of(self.training.settings, "Poisson", None, None)
 
     def reset(self) -> None:
         """Back to step 0."""
         self.training.restore(self.start, 0, self.empty, 0.0)
 
     def __call__(self) -> float:
-        """Seconds of a whole training with everything that `solve` does besides."""
+        """Seconds of a whole training with all callbacks of `solve`, and its packing into a `Solution`."""
         self.reset()
         with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(Screen()):
             place = RunFolder.create(Path(folder) / "run")
             begin = time.perf_counter()
-            _train(self.training, self.settings, place, float("inf"), None, True, False)
+            _finish(self.training, self.record, place, TimeBudget(float("inf")), checkpoint_every=None, progress=True, throw=False)
             return time.perf_counter() - begin
 
 
 def parts(whole: Whole, rounds: int) -> dict[str, list[float]]:
-    """Seconds of one record, one look at the progress and one checkpoint."""
+    """Seconds of one record, one update of the progress and one checkpoint."""
     training = whole.training
     seconds: dict[str, list[float]] = {}
 
@@ -78,7 +73,7 @@ def parts(whole: Whole, rounds: int) -> dict[str, list[float]]:
     def record() -> None:
         training._since_record = 1
         state = training.arrays, training._sums, training.equation_arrays, training.keys
-        training._record(np.array(training._measure(*state, training.step), float))
+        training._record(np.array(training._recorder(*state, training.step), float))
 
     timed("a record", record)
     timed("the history, after 100 records", training.history)
@@ -86,13 +81,12 @@ def parts(whole: Whole, rounds: int) -> dict[str, list[float]]:
         place = RunFolder.create(Path(folder) / "run")
 
         def save() -> None:
-            place.write_history(training.history())
-            place.write_checkpoint(training.snapshot(), training.step)
-            place.write_settings(whole.settings)
+            now = training.recorded(whole.record, Status.INTERRUPTED)
+            place.write(training.history(), training.snapshot(), training.step, now.to_json(), now.settings.arrays)
 
         timed("a checkpoint", save)
-        with show_progress("Poisson", 0, training.setup.steps, shown=True) as bar:
-            timed("a look at the progress", lambda: bar.update(training))
+        with show_progress("Poisson", 0, training.settings.steps, shown=True) as bar:
+            timed("an update of the progress", lambda: bar.update(training))
     return seconds
 
 
@@ -100,7 +94,7 @@ def main() -> None:
     """Measures, prints, and writes the page if asked to."""
     parser = arguments(__doc__)
     parser.set_defaults(rounds=3)
-    parser.add_argument("--steps", type=int, default=20_000, help="of a whole training; the default of the problem unless given")
+    parser.add_argument("--steps", type=int, default=20_000, help="of a whole training; default: that of the problem")
     options = parser.parse_args()
     fr.use_all_cores()
     bare = Ours(fr.problems.Poisson(), SEEDS)
@@ -117,7 +111,7 @@ def main() -> None:
     single = parts(whole, 3 * options.rounds)
     over = Spread.of([100 * (ratio - 1) for ratio in ratios(times["whole"], times["bare"])])
     step = float(np.median(times["bare"])) / options.steps
-    every = whole.training.setup.record_every
+    every = whole.training.settings.record_every
     share = {"a record": every * step, "a checkpoint": CHECKPOINT_SECONDS}
     lines = [
         [name, Spread.of([1000 * s for s in values]), f"{100 * np.median(values) / share[name]:.2f} %" if name in share else "–"]

@@ -53,13 +53,13 @@ def measure(sweep: str, rounds: int, least: float) -> dict[str, Any]:
         say(f"{sweep} = {value} ...")
         # Balls of the same law in every dimension: the plane of the paper is another problem.
         equation = fr.problems.Poisson(value, charges=[[0.0] * value], **same_law(value)) if sweep == "d" else own.equation()
-        works[str(value)] = Ours(equation, seeds, at_once=value if sweep == "x at once" else None, **own.keywords())
+        works[str(value)] = Ours(equation, seeds, tile=value if sweep == "x at once" else None, **own.keywords())
         memory[str(value)] = works[str(value)].memory()
     seconds = alternate(works, rounds, least)
     found = {"values": list(SWEEPS[sweep][1]), "seconds": list(seconds.values()), "bytes": list(memory.values())}
     if sweep == "x at once":
         own, seeds = setting(sweep, LARGE)
-        found["chosen"] = Ours(own.equation(), seeds, **own.keywords()).training.program.at_once
+        found["chosen"] = Ours(own.equation(), seeds, **own.keywords()).training.one_step.tile or LARGE
     return found
 
 

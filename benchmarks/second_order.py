@@ -1,4 +1,4 @@
-"""Optimisers that know the curvature, at as many looks at u as 2000 steps of `solve`: `python benchmarks/second_order.py [--write]`.
+"""Optimisers that know the curvature, at as many evaluations of u as 2000 steps of `solve`: `python benchmarks/second_order.py [--write]`.
 
 The standard loss with nodes without noise or with rotated ones, the published network, and the metric of each problem; all from the same
 first networks.
@@ -23,10 +23,9 @@ from scipy.optimize import minimize
 import fredholm as fr
 from fredholm.common.keys import Keys
 from fredholm.common.statistics import bootstrap_interval
-from fredholm.equation.estimate import draw, estimate
+from fredholm.equation.estimate import draw, estimated
 from fredholm.equation.residual import AbstractResidual
 from fredholm.functions.field import Field
-from fredholm.methods.looks import looks
 
 SEEDS, STEPS, POINTS = 4, 2000, 800
 NETWORK = fr.MLP(64, 3, "silu")
@@ -66,7 +65,7 @@ def residuals(one: Start, rule: Any, vector: Any, batch: int, key: Any) -> Float
 
         def at(x: Any, k: Any, own: Any = own, rules: Any = rules) -> Float[Array, "e"]:
             u = one.field(vector)
-            return own.left(u, x) + own.sign * estimate(own, u, x, draw(own, rules, x, k))
+            return estimated(own, u, x, draw(own, rules, x, k))
 
         weight = getattr(residual, "weight", 1.0)
         parts.append(jnp.sqrt(weight / batch) * jnp.ravel(jax.vmap(at)(points, jax.random.split(key_nodes, batch))))
@@ -122,7 +121,7 @@ def error(one: Start, vector: Any) -> float:
 def measure(make: Callable[[], fr.Equation], rule: Any) -> dict[str, list[float]]:
     """The errors of all seeds by optimiser."""
     problem = make()
-    cost = looks(problem, fr.Standard(), rule).of(1)
+    cost = fr.Standard().evaluations(problem, problem.rules(rule)).of_step(1)
     batch = POINTS // cost
     keywords = {"rule": rule, "network": NETWORK, "optimizer": fr.Muon(), "steps": STEPS, "batch": batch, "average": 0.999}
     solution = fr.solve(problem, fr.Standard(), seeds=SEEDS, progress=False, throw=False, **keywords)
@@ -148,7 +147,8 @@ def main() -> None:
         for optimizer, errors in found.items():
             mean, low, high = bootstrap_interval(np.asarray(errors), least=0.0)
             lines.append([name, optimizer, f"{mean:.2e} [{low:.1e}, {high:.1e}]"])
-    body = f"Measured with {machine('fredholm', 'jax', 'scipy')}; {SEEDS} seeds, 95 % intervals over seeds; {STEPS * POINTS:,} looks at u."
+    budget = f"{STEPS * POINTS:,} evaluations of u"
+    body = f"Measured with {machine('fredholm', 'jax', 'scipy')}; {SEEDS} seeds, 95 % intervals over seeds; {budget}."
     body = f"{body}\n\n{table(['problem', 'optimiser', 'error'], lines)}"
     if options.write:
         write_raw("second-order", rows)

@@ -1,8 +1,8 @@
-"""Auto beside a grid of settings that a person would try, at equal looks at u and steps: by which factor is it off the best of them?
+"""Auto beside a grid of settings that a person would try, at equal evaluations of u and steps: by which factor is it off the best of them?
 
 `python studies/automatic.py [NAME ...]` with poisson-2, poisson-5, poisson-10, maxwell, smoluchowski-1, smoluchowski-2, or a case of the
-zoo by its file name; all of them unless given. Every problem is a study in `--out`, with its tables: what is finished is not run again. At
-the end automatic.md and automatic.png have a row for each problem that is finished.
+zoo as `fredholm compare --zoo --cases` names it; default: all of them. Every problem is a study in `--out`, with its tables: what is
+finished is not run again. At the end automatic.md and automatic.png have a row for each problem that is finished.
 
 `--only NAME ...` trains only these settings of the grid, as its table names them, and `--first 4` takes seeds from 4 on: so the best of a
 grid is scored on seeds that it was not chosen by.
@@ -22,15 +22,17 @@ from cases import PAPER, ZOO
 import fredholm as fr
 from fredholm.common.checks import nearest
 from fredholm.common.statistics import bootstrap_interval
+from fredholm.equation.probe import measures_of
 from fredholm.functions.protocol import AbstractNetwork
 from fredholm.report.plots.errors import plot_errors
 from fredholm.rules import AbstractRule
 from fredholm.storage.run_folder import write_atomically
-from fredholm.study import Outcome, Run, StudyFolder, run_study, make_run, outcomes
-from fredholm.training.choice import accepts, choose, looks, measures_of
+from fredholm.study import Outcome, Run, StudyFolder, make_run, outcomes, run_study
+from fredholm.training.choice import accepts, choose
+from fredholm.training.settings import LEFT_TO_AUTO, settings_of
 
 OPTIMIZERS = {"Adam": fr.Adam(3e-3, fr.Cosine()), "Muon": fr.Muon(1e-2, fr.Cosine())}
-POINTS = 800  # looks at u in each step, as the published runs have
+POINTS = 800  # evaluations of u in each step, as the published runs have
 AUTO = "Auto"
 REACH = 1.5  # how far off the best of the grid Auto may be
 METHODS = ("standard", "double sampling", "fixed delayed target", "adaptive delayed target")
@@ -65,7 +67,7 @@ def runs_of(name: str, steps: int, seeds: list[int], only: list[str]) -> tuple[l
     for label, method in tried.items():
         rules = [rule for rule in rules_for(name, problem) if accepts(method, problem, rule)]
         for rule in rules:
-            batch = max(1, POINTS // looks(problem, method, rule))
+            batch = max(1, POINTS // method.evaluations(problem, problem.rules(rule)).of_step(1))
             for by in ("Muon", "Adam") if name in PAPER and rule is rules[len(rules) // 2] else ("Muon",):
                 settings = {"rule": rule, "optimizer": OPTIMIZERS[by], "batch": batch, "average": 0.999, "labels": {"method": label}}
                 runs.append(make_run(f"{label}, {rule!r}, {by}", problem, method, **settings, **common))
@@ -74,8 +76,10 @@ def runs_of(name: str, steps: int, seeds: list[int], only: list[str]) -> tuple[l
         unknown = next(one for one in only if one not in {run.name for run in named})
         raise SystemExit(str(nearest("run", unknown, [run.name for run in runs])))
     runs = named or runs
-    choice = choose(fr.Auto(points=POINTS), problem, network, {}, steps=steps)
-    runs.append(make_run(AUTO, problem, labels={"method": AUTO}, **choice.keywords(), **common))
+    auto = fr.Auto(points=POINTS)
+    choice = choose(auto, settings_of(problem, auto, **common), LEFT_TO_AUTO)
+    chosen = {name: getattr(choice.settings, name) for name in LEFT_TO_AUTO}
+    runs.append(make_run(AUTO, problem, choice.settings.known_method, labels={"method": AUTO}, **chosen, **common))
     return runs, list(choice.reasons)
 
 
@@ -157,7 +161,7 @@ if __name__ == "__main__":
     parser.add_argument("--seeds", type=int, default=4)
     parser.add_argument("--first", type=int, default=0, help="the first of the seeds")
     parser.add_argument("--only", nargs="+", default=[], help="these settings of the grid, as its table names them")
-    parser.add_argument("--workers", type=int, default=None, help="so many processes, in place of one whose seeds have all cores")
+    parser.add_argument("--workers", type=int, default=None, help="number of parallel processes; default: one, whose seeds have all cores")
     parser.add_argument("--out", type=Path, default=Path("runs/automatic"))
     options = parser.parse_args()
     if unknown := [name for name in options.names if name not in {*PAPER, *ZOO}]:

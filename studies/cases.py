@@ -1,7 +1,8 @@
 """The problems that the studies of this folder train on."""
 
 import fredholm as fr
-from fredholm.study.zoo import CASES, file_name
+from fredholm.cli.zoo import kebab_words
+from fredholm.study.zoo import CASES
 
 
 def radial(dim: int) -> fr.Equation:
@@ -23,4 +24,4 @@ PAPER = {
     "smoluchowski-2": lambda: fr.problems.Smoluchowski(2),
 }
 # One case of each problem: the zoo has Volterra's equation twice, with its integral and with one sample of it.
-ZOO = {file_name(name): case for name, case in CASES.items() if name != "volterra, one sample"}
+ZOO = {kebab_words(name): case for name, case in CASES.items() if name != "volterra, one sample"}

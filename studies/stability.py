@@ -12,7 +12,7 @@ from cases import PAPER
 
 import fredholm as fr
 from fredholm.storage.run_folder import write_atomically
-from fredholm.study import Outcome, Run, StudyFolder, run_study, make_run
+from fredholm.study import Outcome, Run, StudyFolder, make_run, run_study
 
 BATCHES = (1, 20, 400)
 METHODS = {"adaptive": fr.DelayedTarget(), "M = 100, λ = 0": fr.DelayedTarget(tau=0.999, regularization=0.0, split=100.0)}
@@ -60,7 +60,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, default=5000)
     parser.add_argument("--seeds", type=int, default=16)
-    parser.add_argument("--workers", type=int, default=None, help="so many processes, in place of one whose seeds have all cores")
+    parser.add_argument("--workers", type=int, default=None, help="number of parallel processes; default: one, whose seeds have all cores")
     parser.add_argument("--out", type=Path, default=Path("runs/stability"))
     options = parser.parse_args()
     fr.use_all_cores()

@@ -14,9 +14,11 @@ import equinox as eqx
 from fredholm.common.checks import nearest
 from fredholm.equation.equation import Equation
 from fredholm.functions.protocol import AbstractNetwork
-from fredholm.methods import AbstractMethod, Auto
-from fredholm.optimizers import AbstractOptimizer, AbstractSchedule
-from fredholm.rules import AbstractRandomization, AbstractRule
+from fredholm.methods.auto import Auto
+from fredholm.methods.protocol import AbstractMethod
+from fredholm.optimizers.protocol import AbstractOptimizer
+from fredholm.optimizers.schedules import AbstractSchedule
+from fredholm.rules.base import AbstractRandomization, AbstractRule
 from fredholm.storage.serialisation import ALIASES, SPECS
 
 _SYMBOLS = {

@@ -72,3 +72,22 @@ def nearest(kind: str, name: str, known: Iterable[str]) -> ValueError:
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
     hint = f" Did you mean {close[0]!r}?" if close else ""
     return ValueError(f"unknown {kind} {name!r}.{hint} Known: {', '.join(known)}.")
+
+
+def rows(name: str, value: Any) -> Any:
+    """Points as an array of shape (n, d): (n,) are n numbers, n points of the line."""
+    array = value if isinstance(value, jax.Array) else np.asarray(value, float)
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != 2 or 0 in array.shape:
+        raise ValueError(f"{name}: got shape {array.shape}; expected (n, d), one point in each row, or (n,) for points of the line.")
+    if is_concrete(array) and not np.all(np.isfinite(np.asarray(array))):
+        raise ValueError(f"{name}: got a number that is not finite.")
+    return array
+
+
+def positive(name: str, value: Any, meaning: str) -> Any:
+    """A positive number, checked where it is known."""
+    if is_concrete(value) and not 0 < float(value) < math.inf:
+        raise ValueError(f"{name}: got {float(value):g}; expected a positive, finite number ({meaning}).")
+    return value

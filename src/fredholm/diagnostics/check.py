@@ -17,7 +17,8 @@ from fredholm.equation.probe import fresh_field, pick, sample_points
 from fredholm.functions.constrained import form_of
 from fredholm.functions.mlp import MLP
 from fredholm.functions.protocol import as_network
-from fredholm.rules import AbstractRule, MonteCarlo
+from fredholm.rules.base import AbstractRule
+from fredholm.rules.monte_carlo import MonteCarlo
 
 
 def check(problem: Equation, *, rule: AbstractRule | None = None, network: object = None) -> Report:

@@ -29,8 +29,10 @@ from fredholm.functions.field import Field, Function
 from fredholm.functions.mlp import MLP, Perceptron
 from fredholm.functions.protocol import AbstractNetwork
 from fredholm.methods.protocol import AbstractMethod, Rows, Trained, independent_rows
-from fredholm.optimizers import Adam, Cosine, Muon
-from fredholm.rules import AbstractRule
+from fredholm.optimizers.adam import Adam
+from fredholm.optimizers.muon import Muon
+from fredholm.optimizers.schedules import Cosine
+from fredholm.rules.base import AbstractRule
 
 if TYPE_CHECKING:
     import xarray

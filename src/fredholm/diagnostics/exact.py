@@ -14,7 +14,7 @@ from fredholm.equation.probe import measures_of, sample_points
 from fredholm.equation.reference import independent_rule, reference_rule
 from fredholm.equation.residual import AbstractResidual, as_vector
 from fredholm.functions.field import Field
-from fredholm.rules import AbstractRule
+from fredholm.rules.base import AbstractRule
 
 PLACES = 32  # points x
 NODES, REPLICATES = 1 << 10, 8  # of a scrambled net, which gives each integral with an error bar

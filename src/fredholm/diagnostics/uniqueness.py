@@ -12,17 +12,16 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from fredholm.common.compiling import compiled_once
-from fredholm.domains import AbstractDomain, Base
-from fredholm.equation.conditions import AbstractCondition
+from fredholm.domains.base import AbstractDomain, Base
 from fredholm.equation.equation import Equation, residuals
 from fredholm.equation.estimate import draw, estimate
 from fredholm.equation.probe import fresh_field, pick, sample_points
 from fredholm.equation.reference import reference_rules
-from fredholm.equation.residual import AbstractResidual, network_point
+from fredholm.equation.residual import AbstractCondition, AbstractResidual, network_point
 from fredholm.functions.constrained import Formed
 from fredholm.functions.field import Field
 from fredholm.functions.mlp import MLP
-from fredholm.rules import AbstractRule
+from fredholm.rules.base import AbstractRule
 
 PROBE = MLP(8, 1, "tanh")  # about which function the equation is linearised
 POINTS = 128  # points of the equation, and of each of its conditions, at least

@@ -17,7 +17,7 @@ from fredholm.equation.probe import POINTS, fresh, pick, points_of, show, traced
 from fredholm.equation.residual import AbstractResidual
 from fredholm.functions.field import Field
 from fredholm.functions.protocol import AbstractNetwork
-from fredholm.rules import AbstractRule
+from fredholm.rules.base import AbstractRule
 
 TRIES = 16
 

@@ -9,12 +9,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from fredholm.common.findings import Finding
-from fredholm.equation.conditions import AbstractCondition, Condition, IntegralCondition
+from fredholm.equation.conditions import Condition, IntegralCondition
 from fredholm.equation.equation import Equation
 from fredholm.equation.estimate import draw, estimate
 from fredholm.equation.reference import independent_rules
+from fredholm.equation.residual import AbstractCondition
 from fredholm.functions.field import Field
-from fredholm.rules import MonteCarlo
+from fredholm.rules.monte_carlo import MonteCarlo
 
 POINTS = 512  # at which a condition is looked at
 VIOLATED = 0.01  # a condition whose squared residual is above this share of its squared terms does not hold

@@ -2,15 +2,13 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
-
-from fredholm.common.linear_algebra import orthonormal_columns
 
 
 @dataclass(frozen=True)
@@ -159,10 +157,31 @@ def _base_nodes(bases: tuple[Base, ...], key: Key[Array, ""], n: int) -> Float[A
     return jnp.stack([base.draw(keys[axis], n) for axis, base in enumerate(bases)], axis=-1)
 
 
-def haar_rotation(key: Key[Array, ""], dimension: int) -> Float[Array, "d d"]:
-    """An orthogonal matrix drawn from the Haar measure on O(d): Q of a Gaussian matrix, with a positive diagonal of R."""
-    if dimension == 2:  # A closed form, since it is faster: a rotation, and for half of the draws a reflection.
-        angle, flip = jax.random.uniform(key, (2,))
-        cos, sin, sign = jnp.cos(2 * jnp.pi * angle), jnp.sin(2 * jnp.pi * angle), jnp.where(flip < 0.5, 1.0, -1.0)
-        return jnp.stack([jnp.stack([cos, -sign * sin]), jnp.stack([sin, sign * cos])])
-    return orthonormal_columns(jax.random.normal(key, (dimension**2,)).reshape(dimension, dimension))
+class AbstractDistribution(AbstractDomain):
+    """A measure of mass 1."""
+
+    @property
+    def mass(self) -> float:
+        return 1.0
+
+
+@jax.tree_util.register_pytree_node_class
+class Record:
+    """One draw of a `Law`: its parts by name, as attributes."""
+
+    def __init__(self, **parts: Any):
+        self.__dict__.update(parts)
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[str, ...]]:
+        return tuple(self.__dict__.values()), tuple(self.__dict__)
+
+    @classmethod
+    def tree_unflatten(cls, names: tuple[str, ...], values: tuple[Any, ...]) -> "Record":
+        return cls(**dict(zip(names, values, strict=True)))
+
+    def __repr__(self) -> str:
+        return f"Record({', '.join(f'{name}={value!r}' for name, value in self.__dict__.items())})"

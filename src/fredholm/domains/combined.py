@@ -1,14 +1,14 @@
 """Points, products, and laws of named parts: domains made from domains."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from fredholm.common.checks import vector
-from fredholm.domains.base import AbstractDomain, Base
+from fredholm.domains.base import AbstractDomain, Base, Record
 
 
 class Point(AbstractDomain):
@@ -73,28 +73,6 @@ class Product(AbstractDomain):
     def density(self, point: Float[Array, "d"]) -> Float[Array, ""]:
         ends = [sum(part.dimension for part in self.parts[: i + 1]) for i in range(len(self.parts))]
         return jnp.prod(jnp.stack([part.density(point[end - part.dimension : end]) for part, end in zip(self.parts, ends, strict=True)]))
-
-
-@jax.tree_util.register_pytree_node_class
-class Record:
-    """One draw of a `Law`: its parts by name, as attributes."""
-
-    def __init__(self, **parts: Any):
-        self.__dict__.update(parts)
-
-    if TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any: ...
-
-    def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[str, ...]]:
-        return tuple(self.__dict__.values()), tuple(self.__dict__)
-
-    @classmethod
-    def tree_unflatten(cls, names: tuple[str, ...], values: tuple[Any, ...]) -> "Record":
-        return cls(**dict(zip(names, values, strict=True)))
-
-    def __repr__(self) -> str:
-        return f"Record({', '.join(f'{name}={value!r}' for name, value in self.__dict__.items())})"
 
 
 class Law(AbstractDomain):

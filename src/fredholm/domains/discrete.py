@@ -8,9 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from fredholm.common.checks import is_concrete, positive_integer
-from fredholm.domains.base import AbstractDomain, Atoms, Base
-from fredholm.domains.distributions import AbstractDistribution, positive
+from fredholm.common.checks import is_concrete, positive, positive_integer, rows
+from fredholm.domains.base import AbstractDistribution, AbstractDomain, Atoms, Base
 
 TAIL = 1e-9  # the probability of a Poisson count that is cut off, unless `most` is given
 
@@ -120,18 +119,6 @@ class Jumps(AbstractDomain):
 
     def density(self, point: Any) -> Float[Array, ""]:
         return self.size.density(point) * self.rate / self.size.mass
-
-
-def rows(name: str, value: Any) -> Any:
-    """Points as an array of shape (n, d): (n,) are n numbers, n points of the line."""
-    array = value if isinstance(value, jax.Array) else np.asarray(value, float)
-    if array.ndim == 1:
-        array = array[:, None]
-    if array.ndim != 2 or 0 in array.shape:
-        raise ValueError(f"{name}: got shape {array.shape}; expected (n, d), one point in each row, or (n,) for points of the line.")
-    if is_concrete(array) and not np.all(np.isfinite(np.asarray(array))):
-        raise ValueError(f"{name}: got a number that is not finite.")
-    return array
 
 
 def _weights(weights: Any, n: int) -> Any:

@@ -7,16 +7,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from fredholm.common.checks import is_concrete, limit, real, vector
-from fredholm.domains.base import AbstractDomain, Base
-
-
-class AbstractDistribution(AbstractDomain):
-    """A measure of mass 1."""
-
-    @property
-    def mass(self) -> float:
-        return 1.0
+from fredholm.common.checks import is_concrete, limit, positive, real, vector
+from fredholm.domains.base import AbstractDistribution, Base
 
 
 class Normal(AbstractDistribution):
@@ -129,13 +121,6 @@ class PowerLaw(AbstractDistribution):
         inside = (point[0] > self.low) & (point[0] <= self.high)
         r = jnp.where(inside, point[0], self.high)
         return jnp.where(inside, self.power * r ** (self.power - 1) / (self.high**self.power - self.low**self.power), 0.0)
-
-
-def positive(name: str, value: Any, meaning: str) -> Any:
-    """A positive number, checked where it is known."""
-    if is_concrete(value) and not 0 < float(value) < math.inf:
-        raise ValueError(f"{name}: got {float(value):g}; expected a positive, finite number ({meaning}).")
-    return value
 
 
 def _point(mean: Any) -> Any:

@@ -7,11 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from fredholm.common.checks import is_concrete
-from fredholm.domains.base import Atoms, Base, Nodes
-from fredholm.domains.combined import Record
-from fredholm.domains.discrete import rows
-from fredholm.domains.distributions import AbstractDistribution
+from fredholm.common.checks import is_concrete, rows
+from fredholm.domains.base import AbstractDistribution, Atoms, Base, Nodes, Record
 
 
 class Offline(AbstractDistribution):

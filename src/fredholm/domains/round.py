@@ -8,7 +8,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from fredholm.common.checks import is_concrete, vector
-from fredholm.domains.base import AbstractDomain, Base, Nodes, haar_rotation
+from fredholm.common.linear_algebra import orthonormal_columns
+from fredholm.domains.base import AbstractDomain, Base, Nodes
 from fredholm.domains.sphere_map import direction_from_unit
 
 
@@ -163,3 +164,12 @@ def radius_of(owner: str, value: Any) -> Any:
     if is_concrete(value) and not 0 <= float(value) < math.inf:
         raise ValueError(f"{owner} radius: got {float(value):g}; expected a finite number of at least 0.")
     return value if hasattr(value, "dtype") else float(value)
+
+
+def haar_rotation(key: Key[Array, ""], dimension: int) -> Float[Array, "d d"]:
+    """An orthogonal matrix drawn from the Haar measure on O(d): Q of a Gaussian matrix, with a positive diagonal of R."""
+    if dimension == 2:  # A closed form, since it is faster: a rotation, and for half of the draws a reflection.
+        angle, flip = jax.random.uniform(key, (2,))
+        cos, sin, sign = jnp.cos(2 * jnp.pi * angle), jnp.sin(2 * jnp.pi * angle), jnp.where(flip < 0.5, 1.0, -1.0)
+        return jnp.stack([jnp.stack([cos, -sign * sin]), jnp.stack([sin, sign * cos])])
+    return orthonormal_columns(jax.random.normal(key, (dimension**2,)).reshape(dimension, dimension))

@@ -6,8 +6,8 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from fredholm.common.checks import positive
 from fredholm.domains.base import AbstractDomain, Base
-from fredholm.domains.distributions import positive
 
 
 class AbstractUnbounded(AbstractDomain):

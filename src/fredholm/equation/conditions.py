@@ -3,40 +3,23 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
 from fredholm.common.checks import positive_integer, real
-from fredholm.domains import AbstractDistribution, AbstractDomain, Base, Offline, Point, Record
+from fredholm.domains.base import AbstractDistribution, AbstractDomain, Base, Record
+from fredholm.domains.combined import Point
+from fredholm.domains.offline import Offline
 from fredholm.equation.operators import derivative
-from fredholm.equation.residual import AbstractResidual, Integral, as_vector, call, minus
+from fredholm.equation.residual import AbstractCondition, Integral, as_vector, call, minus
 from fredholm.functions.field import Function
-from fredholm.rules import AbstractRule
+from fredholm.rules.base import AbstractRule
 
 
 def _value(u: Function, x: Any) -> Any:
     return u(x)
-
-
-class AbstractCondition(AbstractResidual):
-    r"""$w\,\mathbb{E}_{x}\left[r(x)^2\right]$: a residual of its own, with a weight."""
-
-    weight: eqx.AbstractVar[float]  # w
-    batch: eqx.AbstractVar[int | None]  # points a step; None: as many as make sense
-
-    @property
-    def is_weak(self) -> bool:
-        return False
-
-    def points(self, batch: int, rules: Sequence[AbstractRule], key: Key[Array, ""]) -> Any:
-        """The points of one step, stacked; `rules` are those of the condition's integrals, `batch` is the equation's."""
-        # At a single point without random nodes, more of the same tell nothing.
-        once = isinstance(self.law, Point) and not any(rule.is_random for rule in rules)
-        n = 1 if once else self.batch or batch
-        return jax.vmap(self.law.sample)(jax.random.split(key, n))
 
 
 class Condition(AbstractCondition):

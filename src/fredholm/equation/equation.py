@@ -10,13 +10,15 @@ from jaxtyping import Array, Float, Key
 
 from fredholm.common.checks import positive_integer, real
 from fredholm.common.keys import Keys
-from fredholm.domains import AbstractDomain, Discrete, Law, Offline
-from fredholm.equation.conditions import AbstractCondition
+from fredholm.domains.base import AbstractDomain
+from fredholm.domains.combined import Law
+from fredholm.domains.discrete import Discrete
+from fredholm.domains.offline import Offline
 from fredholm.equation.evaluation import AbstractEvaluation, Evaluation
-from fredholm.equation.residual import AbstractResidual, Integral, as_vector, call, minus
+from fredholm.equation.residual import AbstractCondition, AbstractResidual, Integral, as_vector, call, minus
 from fredholm.equation.view import View
 from fredholm.functions.field import Function
-from fredholm.rules import AbstractRule
+from fredholm.rules.base import AbstractRule
 
 
 class Defaults(eqx.Module):

@@ -1,16 +1,18 @@
 """One residual: f, integrals and y at one x. The equation is one, and so is each of its conditions."""
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Key
 
-from fredholm.domains import AbstractDomain, Record
+from fredholm.domains.base import AbstractDomain, Record
+from fredholm.domains.combined import Point
 from fredholm.functions.field import Function
-from fredholm.rules import AbstractRule
+from fredholm.rules.base import AbstractRule
 
 Place = Array | Record  # x: a point of the domain, or a record of named parts (a volume)
 
@@ -105,3 +107,21 @@ def minus(first: str, a: Any, second: str, b: Any) -> Float[Array, "e"]:
 def call(value: Any, x: Any) -> Any:
     """A user's function of x, or a number that holds at every x."""
     return value(x) if callable(value) else value
+
+
+class AbstractCondition(AbstractResidual):
+    r"""$w\,\mathbb{E}_{x}\left[r(x)^2\right]$: a residual of its own, with a weight."""
+
+    weight: eqx.AbstractVar[float]  # w
+    batch: eqx.AbstractVar[int | None]  # points a step; None: as many as make sense
+
+    @property
+    def is_weak(self) -> bool:
+        return False
+
+    def points(self, batch: int, rules: Sequence[AbstractRule], key: Key[Array, ""]) -> Any:
+        """The points of one step, stacked; `rules` are those of the condition's integrals, `batch` is the equation's."""
+        # At a single point without random nodes, more of the same tell nothing.
+        once = isinstance(self.law, Point) and not any(rule.is_random for rule in rules)
+        n = 1 if once else self.batch or batch
+        return jax.vmap(self.law.sample)(jax.random.split(key, n))

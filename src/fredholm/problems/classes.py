@@ -5,9 +5,16 @@ from typing import Any
 import equinox as eqx
 
 from fredholm.equation.equation import Defaults
-from fredholm.methods import AbstractMethod, DelayedTarget, DoubleSampling, Standard
-from fredholm.optimizers import AbstractOptimizer, Adam, Cosine
-from fredholm.rules import AbstractRule, Gauss, MonteCarlo
+from fredholm.methods.delayed_target import DelayedTarget
+from fredholm.methods.double_sampling import DoubleSampling
+from fredholm.methods.protocol import AbstractMethod
+from fredholm.methods.standard import Standard
+from fredholm.optimizers.adam import Adam
+from fredholm.optimizers.protocol import AbstractOptimizer
+from fredholm.optimizers.schedules import Cosine
+from fredholm.rules.base import AbstractRule
+from fredholm.rules.gauss import Gauss
+from fredholm.rules.monte_carlo import MonteCarlo
 
 
 class Class(eqx.Module):

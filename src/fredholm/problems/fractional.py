@@ -8,8 +8,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from fredholm.common.checks import positive_integer, real
-from fredholm.domains import Ball, Interval, Point, PowerLaw, Product, Sphere
-from fredholm.domains.round import unit_sphere_area
+from fredholm.domains.combined import Point, Product
+from fredholm.domains.distributions import PowerLaw
+from fredholm.domains.flat import Interval
+from fredholm.domains.round import Ball, Sphere, unit_sphere_area
 from fredholm.equation.conditions import Condition
 from fredholm.equation.equation import Equation
 from fredholm.equation.operators import derivative, directional

@@ -18,7 +18,9 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from fredholm.common.checks import positive_integer, real
-from fredholm.domains import Exponential, Interval, Point, Product
+from fredholm.domains.combined import Point, Product
+from fredholm.domains.distributions import Exponential
+from fredholm.domains.flat import Interval
 from fredholm.equation.conditions import Condition
 from fredholm.equation.equation import Defaults, Equation
 from fredholm.equation.evaluation import Evaluation
@@ -28,7 +30,7 @@ from fredholm.functions.mlp import MLP
 from fredholm.problems.classes import ONE_SAMPLE, SMOOTH
 from fredholm.problems.coagulation_kernels import AdditiveKernel, Coagulation, ConstantKernel, Size
 from fredholm.problems.smoluchowski import smaller, time_derivative
-from fredholm.rules import Gauss
+from fredholm.rules.gauss import Gauss
 
 TERMS = 128  # of the series in k; its largest term is near k = (1 - N)^(1/d) x, so it serves sizes up to about 60
 

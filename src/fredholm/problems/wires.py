@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from fredholm.common.checks import real
-from fredholm.domains import Record
+from fredholm.domains.base import Record
 
 FOUR_PI = 4 * np.pi
 TINY = 1e-30  # The square of a length that no float32 coordinate resolves: it keeps a point on a wire finite.

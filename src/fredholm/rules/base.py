@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from fredholm.domains import AbstractDomain, Base, Nodes
+from fredholm.domains.base import AbstractDomain, Base, Nodes
 
 MAXIMUM_NODES = 1_000_000  # A rule that would need more on one domain is refused, with its count.
 

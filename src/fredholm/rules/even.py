@@ -4,7 +4,7 @@ import equinox as eqx
 import numpy as np
 
 from fredholm.common.checks import positive_integer
-from fredholm.domains import Base
+from fredholm.domains.base import Base
 from fredholm.rules.base import AbstractRandomization
 from fredholm.rules.tensor import AbstractTensorRule
 

@@ -6,7 +6,7 @@ import scipy
 from numpy.polynomial.legendre import leggauss
 
 from fredholm.common.checks import positive_integer
-from fredholm.domains import AbstractDomain, Base
+from fredholm.domains.base import AbstractDomain, Base
 from fredholm.rules.base import AbstractRandomization
 from fredholm.rules.tensor import AbstractTensorRule
 

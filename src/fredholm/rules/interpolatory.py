@@ -7,7 +7,7 @@ import numpy as np
 from numpy.polynomial.legendre import legvander
 
 from fredholm.common.checks import positive_integer
-from fredholm.domains import Base
+from fredholm.domains.base import Base
 from fredholm.rules.base import AbstractRandomization
 from fredholm.rules.tensor import AbstractClosedRule
 

@@ -6,7 +6,7 @@ import equinox as eqx
 import numpy as np
 
 from fredholm.common.checks import positive_integer
-from fredholm.domains import Base
+from fredholm.domains.base import Base
 from fredholm.rules.base import MAXIMUM_NODES, AbstractNodeRule, AbstractRandomization
 from fredholm.rules.sequences import AbstractSequence, AdditiveRecursion
 

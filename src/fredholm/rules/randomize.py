@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, UInt32
 
-from fredholm.domains import AbstractDomain, Base
+from fredholm.domains.base import AbstractDomain, Base
 from fredholm.rules.base import AbstractNodeRule, AbstractRandomization
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import equinox as eqx
 from jaxtyping import Array, Key
 
-from fredholm.domains import AbstractDomain, Nodes
+from fredholm.domains.base import AbstractDomain, Nodes
 from fredholm.rules.base import AbstractRule
 
 

@@ -7,7 +7,7 @@ import equinox as eqx
 import numpy as np
 
 from fredholm.common.checks import positive_integer
-from fredholm.domains import AbstractDomain, Base
+from fredholm.domains.base import AbstractDomain, Base
 from fredholm.rules.base import MAXIMUM_NODES, AbstractNodeRule, AbstractRandomization
 from fredholm.rules.tensor import AbstractTensorRule, cached_axis_nodes, tensor_product
 

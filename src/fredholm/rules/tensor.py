@@ -7,7 +7,7 @@ from functools import lru_cache
 import equinox as eqx
 import numpy as np
 
-from fredholm.domains import AbstractDomain, Atoms, Base
+from fredholm.domains.base import AbstractDomain, Atoms, Base
 from fredholm.rules.base import MAXIMUM_NODES, AbstractNodeRule
 
 

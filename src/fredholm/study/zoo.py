@@ -7,9 +7,11 @@ from fredholm import problems
 from fredholm.common.statistics import bootstrap_interval
 from fredholm.equation.equation import Defaults, Equation
 from fredholm.functions.mlp import MLP
-from fredholm.methods import AbstractMethod, DoubleSampling, Standard
+from fredholm.methods.double_sampling import DoubleSampling
+from fredholm.methods.protocol import AbstractMethod
+from fredholm.methods.standard import Standard
 from fredholm.problems.classes import ONE_SAMPLE, SINGULAR, SMOOTH, Class
-from fredholm.rules import MonteCarlo
+from fredholm.rules.monte_carlo import MonteCarlo
 from fredholm.study.outcome import Outcome
 from fredholm.study.run import Run, make_run
 

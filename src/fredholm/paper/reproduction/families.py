@@ -4,14 +4,28 @@ import functools
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from fredholm.domains import Ball, PowerLaw
+from fredholm.domains.distributions import PowerLaw
+from fredholm.domains.round import Ball
 from fredholm.equation.equation import Equation
 from fredholm.functions.mlp import MLP
-from fredholm.methods import AbstractMethod, DelayedTarget, DoubleSampling, Standard
-from fredholm.optimizers import Adam
-from fredholm.problems import InsideBalls, Maxwell, Poisson, RadialGrid, Smoluchowski
-from fredholm.rules import AbstractRule, Even, Gauss, Leja, MonteCarlo, QuasiMonteCarlo, Rotation, Smolyak
-from fredholm.study import Run, make_run
+from fredholm.methods.delayed_target import DelayedTarget
+from fredholm.methods.double_sampling import DoubleSampling
+from fredholm.methods.protocol import AbstractMethod
+from fredholm.methods.standard import Standard
+from fredholm.optimizers.adam import Adam
+from fredholm.problems.evaluation import InsideBalls, RadialGrid
+from fredholm.problems.maxwell import Maxwell
+from fredholm.problems.poisson import Poisson
+from fredholm.problems.smoluchowski import Smoluchowski
+from fredholm.rules.base import AbstractRule
+from fredholm.rules.even import Even
+from fredholm.rules.gauss import Gauss
+from fredholm.rules.interpolatory import Leja
+from fredholm.rules.monte_carlo import MonteCarlo
+from fredholm.rules.quasi_monte_carlo import QuasiMonteCarlo
+from fredholm.rules.randomize import Rotation
+from fredholm.rules.smolyak import Smolyak
+from fredholm.study.run import Run, make_run
 
 BUDGET = 1000  # points a step in high dimension (settings A13)
 

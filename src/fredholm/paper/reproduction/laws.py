@@ -3,8 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-from fredholm.domains import AbstractDomain, Ball, Box, Interval, Normal, PowerLaw
-from fredholm.paper.reproduction.claims import Claim, better, more_robust, sensitive
+from fredholm.domains.base import AbstractDomain
+from fredholm.domains.distributions import Normal, PowerLaw
+from fredholm.domains.flat import Box, Interval
+from fredholm.domains.round import Ball
+from fredholm.paper.reproduction.claims import better, more_robust, sensitive
 from fredholm.paper.reproduction.families import (
     MAXWELL,
     NAMES,
@@ -17,8 +20,10 @@ from fredholm.paper.reproduction.families import (
 )
 from fredholm.paper.reproduction.panels import Bars, Figure, Panel, Row
 from fredholm.paper.reproduction.published import bars
-from fredholm.problems import Maxwell, Poisson
-from fredholm.study import Run
+from fredholm.paper.reproduction.verdicts import Claim
+from fredholm.problems.maxwell import Maxwell
+from fredholm.problems.poisson import Poisson
+from fredholm.study.run import Run
 
 Make = Callable[..., Run]
 

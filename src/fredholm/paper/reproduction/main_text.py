@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from fredholm.methods import DelayedTarget
-from fredholm.paper.reproduction.claims import Claim, better, every, floors, larger, stable, turns_up
+from fredholm.methods.delayed_target import DelayedTarget
+from fredholm.paper.reproduction.claims import better, every, floors, larger, stable, turns_up
 from fredholm.paper.reproduction.families import (
     MAXWELL,
     POISSON,
@@ -18,7 +18,10 @@ from fredholm.paper.reproduction.families import (
 )
 from fredholm.paper.reproduction.panels import Curves, Figure, Lines, Map, Nodes, Radial
 from fredholm.paper.reproduction.published import published
-from fredholm.rules import Even, MonteCarlo, Rotation
+from fredholm.paper.reproduction.verdicts import Claim
+from fredholm.rules.even import Even
+from fredholm.rules.monte_carlo import MonteCarlo
+from fredholm.rules.randomize import Rotation
 
 SCORE = "hi-dim Poisson MSE vs dimension"
 

@@ -14,7 +14,9 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from fredholm.common.checks import positive_integer, real
-from fredholm.methods import AbstractMethod, DelayedTarget, DoubleSampling
+from fredholm.methods.delayed_target import DelayedTarget
+from fredholm.methods.double_sampling import DoubleSampling
+from fredholm.methods.protocol import AbstractMethod
 from fredholm.paper.theory.laws import Problem, half_count, left, main_count, sign, split_share
 from fredholm.paper.theory.linear import LinearProblem
 

@@ -13,7 +13,10 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from fredholm.common.checks import positive_integer
-from fredholm.methods import AbstractMethod, DelayedTarget, DoubleSampling, Standard
+from fredholm.methods.delayed_target import DelayedTarget
+from fredholm.methods.double_sampling import DoubleSampling
+from fredholm.methods.protocol import AbstractMethod
+from fredholm.methods.standard import Standard
 from fredholm.paper.theory.linear import LinearProblem, System
 from fredholm.paper.theory.weak import WeakProblem
 

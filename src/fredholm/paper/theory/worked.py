@@ -6,7 +6,10 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Float
 
-from fredholm.methods import AbstractMethod, DelayedTarget, DoubleSampling, Standard
+from fredholm.methods.delayed_target import DelayedTarget
+from fredholm.methods.double_sampling import DoubleSampling
+from fredholm.methods.protocol import AbstractMethod
+from fredholm.methods.standard import Standard
 from fredholm.paper.theory.iterations import iterate
 from fredholm.paper.theory.laws import gradient_law
 from fredholm.paper.theory.linear import LinearProblem, delayed_target_system, exact_solution, excess_variance, norm, standard_system

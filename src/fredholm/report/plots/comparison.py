@@ -44,7 +44,7 @@ def plot_comparison(
     that of the problem's view unless given.
     """
     problem = problem or shared_problem(solutions)
-    outputs = next(iter(solutions.values())).record.outputs
+    outputs = next(iter(solutions.values())).outputs
     output = (problem.view.output if problem is not None else 0) if output is None else output
     if not 0 <= output < outputs:
         raise ValueError(f"output: got {output}; the solution has {outputs} outputs, expected 0 to {outputs - 1}.")

@@ -8,7 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.spatial import ConvexHull
 
-from fredholm.domains import AbstractDomain, Box, Interval, Product
+from fredholm.domains.base import AbstractDomain
+from fredholm.domains.combined import Product
+from fredholm.domains.flat import Box, Interval
 from fredholm.equation.equation import Equation
 from fredholm.equation.evaluation import METRICS
 from fredholm.equation.view import View
@@ -103,7 +105,7 @@ def look(solution: Solved, problem: Equation, points: np.ndarray) -> Shown:
     assert problem.evaluation is not None
     chosen = chosen_seeds(solution, problem)
     score = problem.evaluation.score
-    with jax.enable_x64(solution.record.settings.precision == "float64"):
+    with jax.enable_x64(solution.precision == "float64"):
         own = problem.for_seed(solution.seeds[chosen[0]])
 
         def members(at: np.ndarray) -> np.ndarray:
@@ -234,7 +236,7 @@ def shared_problem(solutions: Mapping[str, Solved]) -> Equation | None:
 
 def comparable(solutions: Mapping[str, Solved]) -> bool:
     """True where the solutions are recorded as those of one problem."""
-    found = [(one.record.settings.text("problem"), one.record.inputs, one.record.outputs) for one in solutions.values()]
+    found = [(one.shown().settings["problem"], one.inputs, one.outputs) for one in solutions.values()]
     return all(other == found[0] for other in found)
 
 
