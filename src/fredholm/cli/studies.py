@@ -162,7 +162,9 @@ def status(options: Namespace) -> int:
                 reason = f"  {state.reason}" if state.reason else ""
                 print(f"  {state.word:<10} step {state.done} of {run.settings.steps}  {run.name}  {run.key}{reason}")
         size = sum(file.stat().st_size for run in {r.key: r for r in folder.runs}.values() for file in folder.place(run).glob("*"))
-        print(f"  {size / 2**20:.1f} MiB of runs, about {words(sum(estimates(folder.missing()).values(), 0.0))} left on 2 cores", flush=True)
+        print(
+            f"  {size / 2**20:.1f} MiB of runs, about {words(sum(estimates(folder.missing()).values(), 0.0))} left on 2 cores", flush=True
+        )
     return 0
 
 
