@@ -22,9 +22,6 @@ class Even(AbstractTensorRule):
     def axis_nodes(self, base: Base) -> tuple[np.ndarray, np.ndarray]:
         return (np.arange(self.n) + 0.5) / self.n, np.full(self.n, 1 / self.n)
 
-    def axis_degree(self) -> int:
-        return 1
-
     def refined(self, level: int) -> "Even":
         """Three times as many: a midpoint of n intervals is one of 3n intervals, so the nodes are nested."""
         return Even(self.n * 3**level)

@@ -33,9 +33,6 @@ class Gauss(AbstractTensorRule):
             nodes[self.n // 2] = 0.5 if base is Base.UNIT else 0.0
         return nodes, weights / np.sum(weights)
 
-    def axis_degree(self) -> int:
-        return 2 * self.n - 1
-
     def refined(self, level: int) -> "Gauss":
         return Gauss(self.n + level)
 

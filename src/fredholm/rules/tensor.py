@@ -21,10 +21,6 @@ class AbstractTensorRule(AbstractNodeRule):
         """n increasing nodes and weights that sum to 1, on one axis."""
 
     @abstractmethod
-    def axis_degree(self) -> int:
-        """The degree up to which one axis is exact."""
-
-    @abstractmethod
     def refined(self, level: int) -> "AbstractTensorRule":
         """The rule `level` steps finer, on one axis: what a sparse grid is built from."""
 
@@ -41,10 +37,6 @@ class AbstractTensorRule(AbstractNodeRule):
     def check(self, domain: AbstractDomain) -> None:
         self.check_axes(domain)
         super().check(domain)
-
-    def degree(self, bases: tuple[Base, ...]) -> int:
-        # A midpoint that the inverse distribution function carries to a normal axis is exact for constants only.
-        return self.axis_degree() if all(self.axis_measure(base) == base for base in bases) else 0
 
     def base_nodes(self, bases: tuple[Base, ...]) -> tuple[np.ndarray, np.ndarray]:
         count = math.prod(map(self.size_on, bases))
