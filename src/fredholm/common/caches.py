@@ -1,4 +1,4 @@
-"""Where things are kept between processes that can be made again."""
+"""The cache on disk: everything in it can be made again."""
 
 import hashlib
 import os
@@ -19,7 +19,7 @@ def cache_directory() -> Path:
 
 
 def processor_directory(name: str) -> Path:
-    """For what holds instructions of this processor: a home that machines share has a folder for each kind."""
+    """The cache of compiled programs for this kind of processor. Machines that share a home directory have one folder for each kind."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
         processor = "".join(sorted({line for line in lines if line.startswith(("model name", "flags", "Features"))}))
