@@ -1,1 +1,1 @@
-"""What every room uses: checks of input, keys, small linear algebra, caches."""
+"""Helpers for all packages: checks of input, keys, small linear algebra, caches."""

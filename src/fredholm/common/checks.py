@@ -1,4 +1,4 @@
-"""How wrong input is refused: what was given, what is wanted, what to do."""
+"""Checks of input. A message says what was given, what is expected and what to do."""
 
 import difflib
 import math
@@ -85,7 +85,7 @@ def nearest(kind: str, name: str, known: Iterable[str]) -> ValueError:
 
 
 def rows(name: str, value: object) -> Real[np.ndarray | Array, "n d"]:
-    """Points as an array of shape (n, d): (n,) are n numbers, n points of the line."""
+    """Points as an array of shape (n, d). Shape (n,) means n points of the line."""
     array = value if isinstance(value, jax.Array) else np.asarray(value, float)
     if array.ndim == 1:
         array = array[:, None]
@@ -97,7 +97,7 @@ def rows(name: str, value: object) -> Real[np.ndarray | Array, "n d"]:
 
 
 def positive(name: str, value: Scalar, meaning: str) -> Scalar:
-    """A positive number, checked where it is known."""
+    """A positive number. A traced value is not checked."""
     if is_concrete(value) and not 0 < float(value) < math.inf:
         raise ValueError(f"{name}: got {float(value):g}; expected a positive, finite number ({meaning}).")
     return value

@@ -1,4 +1,4 @@
-"""What a check or a diagnosis says: findings, and the report that holds them."""
+"""Findings of a check or a diagnosis, and the report that holds them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
@@ -7,12 +7,12 @@ LEVELS = ("ok", "note", "warning", "error")
 
 
 class Finding(NamedTuple):
-    """One thing that was found, in plain words with its numbers."""
+    """One finding, in plain words with its numbers."""
 
     level: Literal["ok", "note", "warning", "error"]
     about: str  # "shapes", "exact solution", "variance", "uniqueness", "bias", "drift", "lag", "noise", "capacity", ...
-    text: str  # what was seen, and what to do
-    remedy: Mapping[str, object] = {}  # the keywords of solve that cure it; none where the equation itself must change
+    text: str  # the observation, and what to do about it
+    remedy: Mapping[str, object] = {}  # the keywords of solve that cure it; empty where the equation itself must change
 
     @property
     def is_wrong(self) -> bool:
@@ -21,25 +21,25 @@ class Finding(NamedTuple):
 
 
 class Report:
-    """What `check` or `diagnose` found: all `findings`, those that are wrong as `symptoms`, and `ok` where there are none. It prints
-    itself."""
+    """The result of `check` or `diagnose`. `findings` holds everything, `symptoms` only warnings and errors. `ok` is True without
+    symptoms. It prints itself."""
 
     def __init__(self, title: str, findings: Sequence[Finding], *, verdicts: tuple[str, str] = ("nothing suspicious", "see below")):
         self.title, self.findings, self._verdicts = title, tuple(findings), verdicts
 
     @property
     def ok(self) -> bool:
-        """True where nothing is wrong or suspicious."""
+        """True where there is no warning and no error."""
         return not self.symptoms
 
     @property
     def symptoms(self) -> tuple[Finding, ...]:
-        """The findings that are wrong."""
+        """The warnings and errors."""
         return tuple(finding for finding in self.findings if finding.is_wrong)
 
     @property
     def remedy(self) -> dict[str, object]:
-        """The keywords of solve that cure what was found, the first symptom's first."""
+        """The keywords of solve that cure the symptoms. Where two symptoms disagree, the first one counts."""
         return {name: value for symptom in reversed(self.symptoms) for name, value in symptom.remedy.items()}
 
     def __contains__(self, about: str) -> bool:

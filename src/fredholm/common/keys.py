@@ -1,4 +1,4 @@
-"""Where randomness comes from: the seed, and nothing else."""
+"""Random keys: everything random follows from the seed."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,7 @@ class Keys(eqx.Module):
 
     @classmethod
     def split(cls, key: Key[Array, ""]) -> "Keys":
-        """The keys that come from that of a seed."""
+        """The keys derived from the key of a seed."""
         return cls(*jax.random.split(key, 4))
 
 

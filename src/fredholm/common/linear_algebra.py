@@ -1,7 +1,8 @@
 """Small linear systems inside compiled steps, by Gram–Schmidt.
 
-LAPACK's are not used there: jaxlib hands a batch of small matrices to the thread pool whose threads make the calls and wait for it, and
-once every thread waits nothing moves any more. A training on two CPU devices with turned nodes in 10 dimensions hung for good.
+LAPACK is not used there, because it can deadlock. jaxlib hands a batch of small matrices to a thread pool, and the threads of that
+same pool wait for the result. Once every thread waits, nothing runs any more. A training on two CPU devices with rotated nodes in 10
+dimensions hung in this way.
 """
 
 import jax
@@ -27,13 +28,13 @@ def solve(matrix: Float[Array, "n n"], right: Float[Array, "n"]) -> Float[Array,
 
 
 def absolute_determinant(matrix: Float[Array, "n n"]) -> Float[Array, ""]:
-    """|det|, a volume."""
+    """|det|, the volume that the columns span."""
     return jnp.prod(jnp.linalg.norm(_orthogonal_columns(matrix), axis=0))
 
 
 def _orthogonal_columns(matrix: Float[Array, "n k"]) -> Float[Array, "n k"]:
-    """Of each column what is orthogonal to those before it. It is taken twice, which is enough for any matrix that is not singular to
-    working precision (Giraud, Langou and Rozložník, 2005)."""
+    """Each column minus its projection on the columns before it. The projection is subtracted twice, which is enough for any matrix that
+    is not singular to working precision (Giraud, Langou and Rozložník, 2005)."""
 
     def add(column: Array, done: Float[Array, "n k"]) -> Float[Array, "n k"]:
         before, rest = _units(done), matrix[:, column]
@@ -45,5 +46,5 @@ def _orthogonal_columns(matrix: Float[Array, "n k"]) -> Float[Array, "n k"]:
 
 
 def _units(columns: Float[Array, "n k"]) -> Float[Array, "n k"]:
-    """The columns with length 1; a column of zeros stays one."""
+    """The columns with length 1; a column of zeros stays zero."""
     return columns / jnp.maximum(jnp.linalg.norm(columns, axis=0, keepdims=True), jnp.finfo(columns.dtype).tiny)

@@ -1,4 +1,4 @@
-"""Where x lives and what is integrated over: measures, written as maps of simple base measures."""
+"""Domains of x and of the integrals: measures, written as maps of simple base measures."""
 
 from fredholm.domains.base import AbstractDistribution, AbstractDomain, Atoms, Base, Nodes, Record
 from fredholm.domains.combined import Law, Point, Product

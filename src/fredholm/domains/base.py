@@ -1,4 +1,4 @@
-"""What every domain is: a measure that maps the nodes of a simple base measure to points and weights."""
+"""The base class of all domains: a measure that maps the nodes of a simple base measure to points and weights."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Key, PyTree
 class Base:
     """One axis of a base measure: where the nodes of a rule live before a domain maps them."""
 
-    value: str  # what it is, in words
+    value: str  # its name in messages
 
     UNIT: ClassVar["Base"]
     NORMAL: ClassVar["Base"]
@@ -88,7 +88,7 @@ class AbstractDomain(eqx.Module):
 
     $$\int g\,d\mu = \mathbb{E}_{z\sim\beta}\left[\omega(z)\, g(t(z))\right], \qquad (t, \omega) = \texttt{map}(z).$$
 
-    Because every domain is written this way, every node rule serves every domain.
+    Every domain is written this way, so every node rule works on every domain.
     """
 
     @property
@@ -112,12 +112,12 @@ class AbstractDomain(eqx.Module):
 
     @property
     def is_finite(self) -> bool:
-        """False where the total measure is infinite: it can be integrated over and not sampled from."""
+        """False where the total measure is infinite: it can be integrated over but not sampled from."""
         return True
 
     @property
     def samples(self) -> int | None:
-        """How many independent samples there are of a measure that is known by given samples only; None where there is no limit."""
+        """The number of independent samples of a measure that is known only by given samples; None where there is no limit."""
         return None
 
     def density(self, point: Float[Array, "d"]) -> Float[Array, ""]:
@@ -142,7 +142,7 @@ class AbstractDomain(eqx.Module):
         return jax.tree.map(lambda leaf: leaf[0], self.draws(key, 1).points)
 
     def rotate(self, key: Key[Array, ""], points: Float[Array, "n d"]) -> Float[Array, "n d"]:
-        """The points, turned by one random rotation that leaves the measure as it is."""
+        """The points after one random rotation, which leaves the measure unchanged."""
         raise ValueError(
             f"{type(self).__name__} has no rotation that makes every single node uniform on it; got randomize=Rotation(). "
             "Use randomize=Shift(), or a Sphere or Circle."
@@ -150,7 +150,7 @@ class AbstractDomain(eqx.Module):
 
 
 def _base_nodes(bases: tuple[Base, ...], key: Key[Array, ""], n: int) -> Float[Array, "n k"]:
-    """n independent nodes of the base measure; in one draw where all axes are alike, since every draw is a program to compile and run."""
+    """n independent nodes of the base measure. Equal axes share one call of the generator, since every call has to be compiled."""
     if len(set(bases)) <= 1:
         return bases[0].draw(key, n * len(bases)).reshape(n, len(bases)) if bases else jnp.zeros((n, 0))
     keys = jax.random.split(key, len(bases))

@@ -13,7 +13,7 @@ from fredholm.domains.base import AbstractDomain, Base, Place, Record
 
 class Point(AbstractDomain):
     r"""One point p with mass 1: $\int g\,d\delta_p = g(p)$. `Point(0.0)` is a point of the line, `Point(0.0, 1.0)` one of the plane,
-    `Point()` the one point of a space without dimensions: what holds once and not at every x."""
+    `Point()` the one point of a space without dimensions: for a condition that holds once and not at every x."""
 
     coordinates: Vector  # p, of shape (d,)
 
@@ -79,7 +79,7 @@ class Law(AbstractDomain):
     """Named independent parts, for an x that is not a point: `Law(center=Box(...), radius=Interval(...))` gives x.center and x.radius.
 
     Each part is drawn from its normalised measure. A part that is a number (`Interval`, `PowerLaw`) has shape (), except a part
-    named `point`, which is where the network is looked at and always of shape (d,).
+    named `point`: there the network is evaluated, and its shape is always (d,).
     """
 
     parts: dict[str, AbstractDomain]
@@ -117,13 +117,13 @@ class Law(AbstractDomain):
 
     def sample(self, key: Key[Array, ""]) -> Record:
         if all(type(part).sample is AbstractDomain.sample for part in self.parts.values()):
-            return super().sample(key)  # one draw for all parts
+            return super().sample(key)  # random numbers for all parts at once
         keys = jax.random.split(key, len(self.parts))
         return Record(**{name: _unpack(name, part, part.sample(keys[i])) for i, (name, part) in enumerate(self.parts.items())})
 
 
 def _map_parts(parts: tuple[AbstractDomain, ...], z: Float[Array, "k"]) -> list[tuple[Any, Any]]:
-    """Each part's share of the base node, mapped."""
+    """The point and the weight of each part, from its own coordinates of the base node."""
     mapped, start = [], 0
     for part in parts:
         stop = start + len(part.bases)
@@ -137,6 +137,6 @@ def _unpack(name: str, part: AbstractDomain, point: Place) -> Place:
 
 
 def _check_drawable(kind: str, parts: Iterable[AbstractDomain]) -> None:
-    """Given samples belong to one x: combined with others by chance they would no longer be independent."""
+    """Refuses given samples: they belong to one x, and combined at random with other parts they would no longer be independent."""
     if any(part.samples is not None for part in parts):
         raise ValueError(f"{kind}: got Given samples as a part; expected domains that can be drawn from. Put all coordinates into Given.")

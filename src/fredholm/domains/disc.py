@@ -53,5 +53,5 @@ class Disc(AbstractDomain):
 
     def density(self, point: Float[Array, "d"]) -> Float[Array, ""]:
         if self.normal is not None:
-            return super().density(point)  # A surface in space has none: the error says what to do.
+            return super().density(point)  # a surface in space has no density: the error says what to do
         return jnp.where(jnp.sum((point - jnp.asarray(self.center)) ** 2) <= jnp.asarray(self.radius) ** 2, 1.0, 0.0)

@@ -12,14 +12,14 @@ from jaxtyping import Array, Float, Key, Real
 from fredholm.common.checks import Numbers, Scalar, Vector, is_concrete, positive, positive_integer, rows
 from fredholm.domains.base import AbstractDistribution, AbstractDomain, Atoms, Base
 
-TAIL = 1e-9  # the probability of a Poisson count that is cut off, unless `most` is given
+TAIL = 1e-9  # the probability beyond the default of `most` in PoissonCounts
 
 
 class Discrete(AbstractDomain):
     r"""$\sum_i w_i\,g(t_i)$: a sum over given points as an integral, of mass $\sum_i w_i$.
 
-    Rules on one axis (`Even`, `Gauss`, ...) take every point, whatever their n: the sum is exact. Random rules draw points in proportion to
-    their weights, where those are known numbers, else evenly, with weights that make up for it.
+    Rules on one axis (`Even`, `Gauss`, ...) take every point, whatever their n: the sum is exact. Random rules draw points in
+    proportion to their weights where the weights are known numbers. Otherwise they draw evenly, and the node weights correct for it.
     """
 
     points: Real[np.ndarray | Array, "n d"]  # t_i, of shape (n, d); they may depend on x
@@ -31,7 +31,7 @@ class Discrete(AbstractDomain):
         self.weights = (1.0,) * n if weights is None else _weights(weights, n)
 
     def arguments(self) -> dict[str, Any]:
-        """The arguments that make this domain again: the weights as an array, which may be long."""
+        """The arguments that make this domain again. The weights are an array, since there may be many."""
         return {"points": self.points, "weights": np.asarray(self.weights) if isinstance(self.weights, tuple) else self.weights}
 
     @property
@@ -55,7 +55,7 @@ class Discrete(AbstractDomain):
 class PoissonCounts(AbstractDistribution):
     r"""The number of jumps in a unit of time, $P(t = k) = e^{-\lambda} \lambda^k / k!$ for $k = 0, 1, \ldots$, of mass 1.
 
-    The counts end at `most`, beyond which the probability is below 1e-9 unless it is given, and what is left is normalised. As with
+    The counts end at `most` (default: the first count beyond which the probability is below 1e-9). The rest is normalised. As with
     `Discrete`, rules on one axis take every count.
     """
 

@@ -1,4 +1,4 @@
-"""The sphere by another integration variable: normals, normalised."""
+"""The sphere with other base variables: normalised normal vectors."""
 
 from typing import Any
 
@@ -13,8 +13,8 @@ from fredholm.domains.round import Sphere
 class NormalizedSphere(AbstractDomain):
     r"""The same sphere and the same measure as `Sphere`, from d standard normals instead of d-1 angles: $t = c + r\,z/|z|$.
 
-    One axis more than the sphere has, and a map that jumps at z = 0: rules that live from smoothness lose by it, which is
-    what Figure 18 of the paper measures. The node z = 0 of an odd Gauss rule has no direction and becomes $c + r e_1$.
+    It has one axis more than the sphere, and its map jumps at z = 0. Rules that rely on smoothness become less accurate: Figure 18 of
+    the paper measures this. The node z = 0 of an odd Gauss rule has no direction and becomes $c + r e_1$.
     """
 
     sphere: Sphere
@@ -23,7 +23,7 @@ class NormalizedSphere(AbstractDomain):
         self.sphere = Sphere(center, radius)
 
     def arguments(self) -> dict[str, Any]:
-        """The arguments that make this domain again, which are not its fields."""
+        """The arguments that make this domain again. They are not its fields."""
         return {"center": self.sphere.center, "radius": self.sphere.radius}
 
     @property

@@ -1,4 +1,4 @@
-"""Data as a domain: rows of a data set, and measures that are known by given samples only."""
+"""Data as a domain: rows of a data set, and measures that are known only by given samples."""
 
 import jax
 import jax.numpy as jnp
@@ -12,8 +12,9 @@ from fredholm.domains.base import AbstractDistribution, Atoms, Base, Nodes, Reco
 class Offline(AbstractDistribution):
     """The rows of a data set, drawn at random: `Offline(point=states, next=following)` gives x.point and x.next.
 
-    For equations whose points cannot be chosen: x is one row of the given arrays. `point`, of shape (n, d), is where the network is looked
-    at; the others have n rows of any shape. `Integral(over=lambda x: Given(x.next), ...)` then integrates over what was seen after x.
+    For equations whose points cannot be chosen: x is one row of the given arrays. The network is evaluated at
+    `point`, of shape (n, d). The other arrays have n rows of any shape. `Integral(over=lambda x: Given(x.next), ...)` then integrates over
+    the states observed after x.
     """
 
     columns: dict[str, np.ndarray | Array]  # arrays with n rows each, by name; `point` among them
@@ -45,11 +46,11 @@ class Offline(AbstractDistribution):
 
 
 class Given(AbstractDistribution):
-    r"""A distribution of which only k independent samples are known: $\int g\,d\mu \approx \frac1k\sum_i g(t_i)$.
+    r"""A distribution that is known only by k independent samples: $\int g\,d\mu \approx \frac1k\sum_i g(t_i)$.
 
-    `MonteCarlo(n)` takes n different ones of them, so that two parts of one draw are independent; rules without randomness take all.
-    Every estimate has the noise of the samples: the standard loss is biased by it, double sampling needs at least two samples at
-    each x, delayed targets with f need one.
+    `MonteCarlo(n)` takes n different samples, so that two parts of one draw are independent. Rules without randomness take all samples.
+    Every estimate has the noise of the samples. It biases the standard loss. Double sampling needs at least two samples at each x,
+    delayed targets with f need one.
     """
 
     points: Real[np.ndarray | Array, "k d"]  # the samples, of shape (k, d); (d,) is one sample

@@ -158,7 +158,7 @@ def plane_basis(normal: Float[Array, "3"]) -> tuple[Float[Array, "3"], Float[Arr
 
 
 def radius_of(owner: str, value: Number) -> Scalar:
-    """A radius, checked where its number is known."""
+    """A radius. The size of a traced value is not checked."""
     if isinstance(value, (Array, np.ndarray, np.generic)) and value.shape != ():
         raise ValueError(f"{owner} radius: got an array of shape {value.shape}; expected a scalar.")
     if is_concrete(value) and not 0 <= float(value) < math.inf:
@@ -168,7 +168,7 @@ def radius_of(owner: str, value: Number) -> Scalar:
 
 def haar_rotation(key: Key[Array, ""], dimension: int) -> Float[Array, "d d"]:
     """An orthogonal matrix drawn from the Haar measure on O(d): Q of a Gaussian matrix, with a positive diagonal of R."""
-    if dimension == 2:  # A closed form, since it is faster: a rotation, and for half of the draws a reflection.
+    if dimension == 2:  # A closed form, since it is faster: a rotation, and in half of the cases also a reflection.
         angle, flip = jax.random.uniform(key, (2,))
         cos, sin, sign = jnp.cos(2 * jnp.pi * angle), jnp.sin(2 * jnp.pi * angle), jnp.where(flip < 0.5, 1.0, -1.0)
         return jnp.stack([jnp.stack([cos, -sign * sin]), jnp.stack([sin, sign * cos])])

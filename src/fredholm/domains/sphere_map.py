@@ -42,7 +42,7 @@ def sine_power_angles(z: Float[Array, "k"], powers: tuple[int, ...]) -> tuple[Fl
     """
     tail = jnp.minimum(z, 1 - z)  # Exact in floating point, so nothing is lost near z = 1.
     exponents = np.asarray(powers, float) + 1
-    # A power by way of its logarithm: a CPU has vectors for both, and for powers none.
+    # A power from its logarithm: a CPU has vector instructions for exp and log, but not for powers.
     w = jnp.exp(jnp.log(2 * tail) * jnp.asarray(1 / exponents, z.dtype))
     coefficients = _half_angle_series(powers, float(jnp.finfo(z.dtype).eps))
     half_sine = w * _clenshaw(jnp.asarray(coefficients, z.dtype), 2 * w**2 - 1)
@@ -88,7 +88,7 @@ def _half_angle_square(w_squared: np.ndarray, half: float) -> np.ndarray:
     Where $w^{2a}$ underflows, in more than a hundred dimensions, s is found from
     $I_s(a, a) = s^a (1-s)^a\, {}_2F_1(2a, 1; a+1; s)/(a B(a, a))$, whose a-th root does not.
     """
-    from scipy import special  # here, since the library is imported more often than a sphere is mapped
+    from scipy import special  # imported on first use, so that importing the library stays fast
 
     probability = 0.5 * w_squared**half
     s = special.betaincinv(half, half, probability)

@@ -1,4 +1,4 @@
-"""The half-line and the line, with length as their measure: infinite, so they can be integrated over and not sampled from."""
+"""The half-line and the line, with length as their measure: infinite, so they can be integrated over but not sampled from."""
 
 import math
 
@@ -10,7 +10,7 @@ from fredholm.domains.base import AbstractDomain, Base
 
 
 class AbstractUnbounded(AbstractDomain):
-    """Numbers without end, with length as their measure."""
+    """An unbounded range of numbers, with length as its measure."""
 
     @property
     def dimension(self) -> int:

@@ -1,4 +1,4 @@
-"""A domain with its nodes moved to where they matter: the same measure by other base variables."""
+"""A domain with more nodes where they matter: the same measure with other base variables."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ class Warped(AbstractDomain):
 
     $$\int g\,d\mu = \mathbb{E}_{y\sim U}\Bigl[\omega(z)\,g(t(z)) \prod_j c_j'(y_j)\Bigr], \qquad z_j = F_j^{-1}(c_j(y_j)).$$
 
-    Each piece of $c_j$ takes the same share of y, so many pieces where the integrand is large put many nodes there
+    Each piece of $c_j$ takes the same share of y. Many pieces where the integrand is large therefore put many nodes there
     (Lepage's VEGAS, 1978). The edges are in the unit interval of each axis, $F_j$ is the axis' distribution function.
     """
 

@@ -1,4 +1,4 @@
-"""The equation: what the user writes, for one point at a time."""
+"""The equation as the user writes it, for one point at a time."""
 
 from fredholm.equation.conditions import Condition, Data, IntegralCondition, Periodic
 from fredholm.equation.equation import Defaults, Equation

@@ -1,4 +1,4 @@
-"""What must hold besides the equation: at points, between faces, at data, and of integrals."""
+"""Conditions besides the equation: at points, between faces, on data and on integrals."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -27,7 +27,7 @@ class Condition(AbstractCondition):
 
     at: AbstractDomain  # where the condition holds: a Point, or a domain whose points are drawn anew every step
     value: Value  # b(x): a function of the point, or a number
-    of: Callable[..., Any]  # B[u](x), the value of u unless given: of=lambda u, x: fr.derivative(u, x) for a slope
+    of: Callable[..., Any]  # B[u](x), default: the value of u; of=lambda u, x: fr.derivative(u, x) for a slope
     weight: float  # w
     batch: int | None  # points a step; None: one for a Point, else as many as the equation has
     integrals: tuple[Integral, ...] = ()
@@ -55,7 +55,7 @@ class Periodic(AbstractCondition):
     to: AbstractDomain  # q: the other, of the same shape
     order: int  # K: 0 for the values only, 1 for the slopes too, ...
     axis: int  # a, the coordinate along which the slopes are taken
-    of: Callable[..., Any]  # B[u](x), the value of u unless given
+    of: Callable[..., Any]  # B[u](x), default: the value of u
     weight: float  # w
     batch: int | None  # points a step; None: one for a Point, else as many as the equation has
     integrals: tuple[Integral, ...] = ()
@@ -118,7 +118,7 @@ class Data(AbstractCondition):
     r"""$\frac{w}{n}\sum_i (B[u](x_i) - b_i)^2$: a fit to observations $b_i$ at points $x_i$."""
 
     observed: Offline  # the rows x_i, b_i
-    of: Callable[..., Any]  # B[u](x), what was observed: the value of u unless given
+    of: Callable[..., Any]  # B[u](x), the observed quantity, default: the value of u
     weight: float  # w
     batch: int | None  # rows a step, drawn at random; None: all of them
     integrals: tuple[Integral, ...] = ()
@@ -147,8 +147,8 @@ class IntegralCondition(AbstractCondition):
     r"""$w\,\mathbb{E}_{x}\left[\big(\sum_k \int g_k[u](x, t)\,d\mu_k(t\,|\,x) - b(x)\big)^2\right]$: a normalisation, a mean, an invariant.
 
     `IntegralCondition(Integral(Interval(0.0, 1.0), lambda u, x, t: u(t)), value=1.0)` holds once; with `at=Interval(0.0, T)` it holds at
-    all times, and x is the time: `g=lambda u, x, t: u(jnp.concatenate([t, x]))`. It is an integral loss itself, a weak form without f,
-    and gets from every method what the equation gets.
+    all times, and x is the time: `g=lambda u, x, t: u(jnp.concatenate([t, x]))`. It is a residual in weak form,
+    and its integrals are estimated like those of the equation.
     """
 
     integrals: tuple[Integral, ...]

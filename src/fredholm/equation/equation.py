@@ -1,4 +1,4 @@
-"""The equation: what the user writes, for one point at a time."""
+"""The equation as the user writes it, for one point at a time."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
@@ -24,7 +24,7 @@ Kind = TypeVar("Kind")
 
 
 class Defaults(eqx.Module):
-    """What `solve` uses where the caller says nothing; `None` leaves it to the general recipe."""
+    """The defaults of `solve` for this equation; `None` means the general default."""
 
     method: Any = None
     rule: AbstractRule | None = None
@@ -42,7 +42,7 @@ class Equation(AbstractResidual):
 
     or, without f, in weak form, $r(x) = \sum_k \int g_k[u](x, t)\,d\mu_k(t\,|\,x) - y(x)$.
 
-    `u` is the unknown function: one point of shape (d,) in, one value out, of shape () for one output and (m,) for more. `f`, `g` and `y`
+    `u` is the unknown function. It takes one point of shape (d,) and returns shape () for one output, (m,) for more. `f`, `g` and `y`
     return shape () for one equation, (e,) for e of them.
     """
 
@@ -58,7 +58,7 @@ class Equation(AbstractResidual):
     unknowns: dict[str, float]  # learned scalars and their first values, read as u.name
     defaults: Defaults
     view: View  # what pictures show
-    drawn: "Callable[[Equation, Key[Array, '']], Equation] | None"  # makes the equation of one seed, where seeds draw parameters
+    drawn: "Callable[[Equation, Key[Array, '']], Equation] | None"  # makes the equation of one seed, where parameters are random
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class Equation(AbstractResidual):
         return self.f is None
 
     def rules(self, rule: AbstractRule) -> tuple[AbstractRule, ...]:
-        """The rule of every integral, the equation's own first and then those of its conditions: its own one, or else this."""
+        """The rule of every integral, first of the equation and then of its conditions: the integral's own rule, default: this one."""
         return tuple(integral.rule or rule for residual in (self, *self.conditions) for integral in residual.integrals)
 
     def local_residual(self, u: Function, x: Place) -> Float[Array, "e"]:
@@ -116,7 +116,7 @@ class Equation(AbstractResidual):
         return -as_vector("y", y) if self.f is None else minus("f", self.f(u, x), "y", y)
 
     def squared_terms(self, u: Function, x: Place, inside: Float[Array, "_"]) -> Float[Array, ""]:
-        """The sum of the squares of f, y and the integrals (`inside`) at one x: what a residual is small or large beside."""
+        """The sum of the squares of f, y and the integrals (`inside`) at one x: the scale that a residual is compared with."""
         y = as_vector("y", call(self.y, x))
         f = self.local_residual(u, x) + y
         return jnp.sum(f**2) + jnp.sum(y**2) + jnp.sum(inside**2)
@@ -132,7 +132,7 @@ class Equation(AbstractResidual):
         return None
 
     def realize(self, key: Key[Array, ""]) -> "Equation":
-        """The equation of one seed: itself, unless the problem draws parameters per seed."""
+        """The equation of one seed. It differs from this one only where parameters are random."""
         return self if self.drawn is None else self.drawn(self, key)
 
     def for_seed(self, seed: int) -> "Equation":
@@ -141,7 +141,7 @@ class Equation(AbstractResidual):
 
     @property
     def is_drawn(self) -> bool:
-        """True where every seed has an equation of its own."""
+        """True where every seed has its own equation."""
         return self.drawn is not None
 
 
@@ -159,7 +159,7 @@ def _at_points(exact: Callable[..., Any], points: Float[Array, "n d"]) -> Float[
 
 
 def _evaluation(domain: AbstractDomain) -> AbstractEvaluation | None:
-    """Where a solution is looked at unless the problem says so: in the domain, or at the points of the data."""
+    """The default evaluation points of a solution: in the domain, or at the points of the data."""
     if isinstance(domain, Law):
         return Evaluation(at=domain.parts["point"]) if "point" in domain.parts else None
     return Evaluation(at=Discrete(domain.columns["point"]) if isinstance(domain, Offline) else domain)

@@ -26,7 +26,7 @@ def estimate(residual: AbstractResidual, u: Function, x: Place, nodes: Sequence[
 
 
 def estimated(residual: AbstractResidual, u: Function, x: Place, nodes: Sequence[Nodes]) -> Float[Array, "e"]:
-    """The residual at x with the integrals as these nodes estimate them."""
+    """The residual at x, with its integrals estimated from these nodes."""
     return residual.local_residual(u, x) + residual.sign * estimate(residual, u, x, nodes)
 
 

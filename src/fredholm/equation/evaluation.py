@@ -1,4 +1,4 @@
-"""How far a prediction is from the truth: metrics, and the points at which a problem is scored."""
+"""Metrics of the error, and the points at which a problem is scored."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
@@ -36,7 +36,7 @@ def mse_mean_free(prediction: Values, truth: Values, points: Points) -> Float[Ar
 def mse_linear_free(prediction: Values, truth: Values, points: Points) -> Float[Array, ""]:
     """Mean and best linear function of the point are removed from prediction and truth, then `mse`.
 
-    The weak form of Poisson's equation cannot see harmonic functions, linear ones among them (settings A9).
+    The weak form of Poisson's equation cannot see harmonic functions, and linear functions are harmonic.
     """
     design = jnp.concatenate([jnp.ones((points.shape[0], 1), points.dtype), points], axis=1)
     basis = orthonormal_columns(design)
@@ -55,13 +55,13 @@ def mse_normalized(prediction: Values, truth: Values, points: Points) -> Float[A
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric and what is said of it. Called, it gives the number."""
+    """A metric and its descriptions. Calling it returns the number."""
 
     name: str  # in settings, tables and `evaluate`
     function: Callable[[Values, Values, Points], Float[Array, ""]]
     words: str  # in pictures and pages
-    blind_to: str = ""  # what it cannot see. A problem scored by such a metric declares so that its solution is not unique
-    removed: str = ""  # what pictures leave out, since the metric cannot see it
+    blind_to: str = ""  # the part of a solution that it cannot see. A problem scored by it thereby declares that its solution is not unique
+    removed: str = ""  # the note in pictures, which leave out the part that the metric cannot see
 
     def __call__(self, prediction: Values, truth: Values, points: Points) -> Float[Array, ""]:
         return self.function(prediction, truth, points)
@@ -92,7 +92,7 @@ class AbstractEvaluation(eqx.Module):
 
     @abstractmethod
     def points(self, n: int | None = None) -> Float[Array, "n d"]:
-        """The evaluation points; at most about n of them where a quick look will do."""
+        """The evaluation points; at most about n of them where few are enough."""
 
     def __call__(self, prediction: Values, truth: Values, points: Points) -> dict[str, Float[Array, ""]]:
         """Every metric, by name."""

@@ -1,4 +1,4 @@
-"""The user's own equation: `path/to/file.py:name`, imported only when asked for."""
+"""The user's own equation: `path/to/file.py:name`, imported on first use."""
 
 import importlib.util
 import inspect
@@ -76,7 +76,7 @@ def line_in(path: Path, error: BaseException) -> int | None:
 
 
 def _imported(path: Path) -> ModuleType:
-    """Runs the file as a module of its own, with its folder first in the search path, as `python file.py` has it."""
+    """Runs the file as a separate module, with its folder first in the search path, as `python file.py` does."""
     full = path.resolve()
     spec = importlib.util.spec_from_file_location(f"fredholm_problem_{full.stem}", full)
     assert spec is not None
@@ -98,7 +98,7 @@ def _is_candidate(item: object, module: ModuleType) -> bool:
 
 
 def _check_options(text: str, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
-    """A function is called with what --set gives; arguments without a default must be among it."""
+    """Checks the options of --set against the function's arguments. Arguments without a default are required."""
     parameters = inspect.signature(function).parameters
     kinds = {parameter.kind for parameter in parameters.values()}
     named = {name: entry for name, entry in parameters.items() if entry.kind not in (entry.VAR_KEYWORD, entry.VAR_POSITIONAL)}

@@ -1,4 +1,4 @@
-"""Trying an equation on a few concrete points: where they are, a fresh u on them, and the user's code traced in the user's terms."""
+"""Trials of an equation: a few concrete points, an untrained u, and errors of the user's code in the user's terms."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -44,23 +44,23 @@ def points_of(laws: Sequence[AbstractDomain], n: int, seed: int) -> list[Any]:
 
 @functools.cache
 def _sampler() -> Callable[..., Any]:
-    """One program for all laws of one form: before a training its points are asked for ten times."""
+    """One compiled program for all laws of one form: points are needed about ten times before a training."""
     return filter_compiled_once(lambda laws, n, key: [jax.vmap(law.sample)(jax.random.split(key, n)) for law in laws])
 
 
 def pick(stacked: PyTree, index: int) -> Any:
-    """One of the stacked points; by way of numpy, since on the device every index would be a program of its own."""
+    """One of the stacked points. It goes through numpy, since on the device every index would compile a new program."""
     return jax.tree.map(lambda leaf: jnp.asarray(np.asarray(leaf)[index]), stacked)
 
 
 def measures_of(residual: AbstractResidual, *, without_rule: bool = False) -> list[AbstractDomain]:
-    """The measures of the integrals of an equation, or of a condition, at some x; or only of those that have no rule of their own."""
+    """The measures of the integrals of an equation, or of a condition, at one x; or only of those without their own rule."""
     x = pick(sample_points(residual, 1), 0)
     return [integral.measure(x) for integral in residual.integrals if not (without_rule and integral.rule is not None)]
 
 
 def probe_points(equation: Equation, n: int) -> Float[Array, "n d"] | None:
-    """About n points where the network is evaluated: those of the evaluation, or nodes of the first integral. None where there are
+    """About n points where the network is evaluated: those of the evaluation, or nodes of the first integral. None where there is
     neither."""
     if equation.evaluation is not None:
         return equation.evaluation.points(n)
@@ -78,7 +78,7 @@ def probe_points(equation: Equation, n: int) -> Float[Array, "n d"] | None:
 
 
 def traced(name: str, compute: Callable[[], Found]) -> Found:
-    """Runs a trace of the user's code, and says in its terms what cannot be traced."""
+    """Traces the user's code. An error says in the user's terms what cannot be traced."""
     try:
         return compute()
     except (jax.errors.TracerBoolConversionError, jax.errors.TracerIntegerConversionError) as error:

@@ -1,4 +1,4 @@
-"""The rule for integrals that serve as a reference: as exact as they get, or two independent estimates of them."""
+"""Rules for reference integrals: as exact as possible, or two independent estimates."""
 
 from fredholm.domains.base import AbstractDomain, Atoms
 from fredholm.equation.probe import measures_of
@@ -13,8 +13,8 @@ from fredholm.rules.sequences import Sobol
 
 
 def reference_rule(measure: AbstractDomain, *, gauss: tuple[int, int] = (64, 24), net: int = 4096) -> AbstractRule:
-    """A rule whose error for a smooth integrand is far below that of every rule one would train with: all atoms or given samples, Gauss on
-    one and two axes with so many nodes on each, a scrambled net on more."""
+    """A rule that is much more accurate for smooth integrands than any rule for training: all atoms or all given samples, Gauss on one and
+    two axes (`gauss`: nodes on each axis), a scrambled net (`net` nodes) on more."""
     if measure.samples is not None or _is_discrete(measure):
         return Even(1) if measure.bases else MonteCarlo(1)
     axes = len(measure.bases)

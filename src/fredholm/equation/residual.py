@@ -1,4 +1,4 @@
-"""One residual: f, integrals and y at one x. The equation is one, and so is each of its conditions."""
+"""One residual: f, integrals and y at one x. The equation is a residual, and so is each of its conditions."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ class Integral(eqx.Module):
     over: AbstractDomain | Callable[..., Any]  # the measure mu: a domain, or a function of x that returns one
     g: Callable[..., Any]  # g(u, x, t): the integrand at one point t, of shape () or (e,)
     rule: AbstractRule | None  # overrides the solver's rule for this integral
-    at: Callable[..., Any] | None  # at(x, t): the network's input that belongs to the node t, where that is not t itself
+    at: Callable[..., Any] | None  # at(x, t): the network's input at the node t; None: t itself
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Integral(eqx.Module):
 class AbstractResidual(eqx.Module):
     r"""$r(x) = f[u](x) - \sum_k \int g_k[u](x, t)\,d\mu_k(t\,|\,x) - y(x)$, or in weak form, without f, $r(x) = \sum_k \int g_k - y(x)$.
 
-    An `Equation` is one, and so is each of its conditions, so that a method treats an integral in a condition as it does the others.
+    An `Equation` is a residual, and so is each of its conditions. A method handles the integrals of both.
     """
 
     integrals: eqx.AbstractVar[tuple[Integral, ...]]
@@ -80,7 +80,7 @@ class AbstractResidual(eqx.Module):
 
     @abstractmethod
     def local_residual(self, u: Function, x: Place) -> Float[Array, "e"]:
-        """What the residual holds besides the integrals: f[u](x) − y(x)."""
+        """The residual without its integrals: f[u](x) − y(x)."""
 
     @property
     def sign(self) -> float:
@@ -102,7 +102,7 @@ def as_vector(name: str, value: object) -> Float[Array, "e"]:
 
 
 def minus(first: str, left: object, second: str, right: object) -> Float[Array, "e"]:
-    """a − b of two of the user's numbers; b may be one number for all equations, and must not make more of them."""
+    """a − b of two of the user's numbers; b may be one number for all equations, but must not have more entries than a."""
     a, b = as_vector(first, left), as_vector(second, right)
     if b.shape not in ((1,), a.shape):
         raise ValueError(
@@ -118,7 +118,7 @@ def call(value: Value, x: Place) -> object:
 
 
 class AbstractCondition(AbstractResidual):
-    r"""$w\,\mathbb{E}_{x}\left[r(x)^2\right]$: a residual of its own, with a weight."""
+    r"""$w\,\mathbb{E}_{x}\left[r(x)^2\right]$: a further residual, with a weight."""
 
     weight: eqx.AbstractVar[float]  # w
     batch: eqx.AbstractVar[int | None]  # points a step; None: as many as make sense
@@ -129,7 +129,7 @@ class AbstractCondition(AbstractResidual):
 
     def points(self, batch: int, rules: Sequence[AbstractRule], key: Key[Array, ""]) -> Any:
         """The points of one step, stacked; `rules` are those of the condition's integrals, `batch` is the equation's."""
-        # At a single point without random nodes, more of the same tell nothing.
+        # At a single point without random nodes, all copies would be equal.
         once = isinstance(self.law, Point) and not any(rule.is_random for rule in rules)
         n = 1 if once else self.batch or batch
         return jax.vmap(self.law.sample)(jax.random.split(key, n))

@@ -7,17 +7,17 @@ import equinox as eqx
 
 
 class View(eqx.Module):
-    """What pictures of a solution show. With one input it is drawn as a curve and with two as a heat map, whatever the view says; with
-    more, as a heat map on a plane where the view has one, and else along lines.
+    """The view of a solution in pictures. With one input it is a curve, with two a heat map, whatever the view says. With more inputs it
+    is a heat map on the plane of the view; without a plane, curves along lines.
 
     `View(inputs=("x", "t"), outputs=("n",))` names the axes. `View(through=(0.0, 0.0, 0.5), low=(-1, -1), high=(1, 1))` is the plane
     of the first two inputs at the third's 0.5.
     """
 
-    inputs: tuple[str, ...]  # the letters of the inputs; x, or x₀, x₁, … where there are none
-    outputs: tuple[str, ...]  # the letters of the outputs; u, or u₀, u₁, … where there are none
-    through: tuple[float, ...]  # a point of the plane; none: no plane
-    low: tuple[float, ...]  # the lower left corner of what is shown of the plane
+    inputs: tuple[str, ...]  # the letters of the inputs, default: x, or x₀, x₁, …
+    outputs: tuple[str, ...]  # the letters of the outputs, default: u, or u₀, u₁, …
+    through: tuple[float, ...]  # a point of the plane; empty: no plane
+    low: tuple[float, ...]  # the lower left corner of the shown part of the plane
     high: tuple[float, ...]  # the upper right one
     along: tuple[int, int]  # the two inputs that vary on the plane
     output: int  # the output on the plane

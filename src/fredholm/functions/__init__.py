@@ -1,4 +1,4 @@
-"""What u can be: perceptrons, forms round them, the user's own networks, and the field `u` that equations see."""
+"""Networks for u: perceptrons, constrained forms, the user's own networks, and the field `u` that equations see."""
 
 from fredholm.functions.constrained import Constrained
 from fredholm.functions.field import Field

@@ -13,13 +13,13 @@ Form = Callable[..., Array]  # F(n, x)
 
 
 class Constrained(AbstractNetwork):
-    r"""$u(x) = F[n](x)$: a form that meets a condition by construction, whatever the network n is, so that no loss has to.
+    r"""$u(x) = F[n](x)$: a form that meets a condition by construction, whatever the network n is. The condition then needs no loss.
 
     `Constrained(MLP(64, 3), lambda n, x: 1.0 + x[0] * n(x))` has u(0) = 1; `lambda n, x: x[0] * (1 - x[0]) * n(x)` vanishes at both ends
     of the unit interval. A form written in Python is not in a run's folder: `load` and `resume` ask for `network=` again.
     """
 
-    network: AbstractNetwork = eqx.field(converter=as_network)  # n: a recipe, or what solve(network=...) takes
+    network: AbstractNetwork = eqx.field(converter=as_network)  # n: whatever solve(network=...) takes
     form: Form  # F(n, x), of the shape of u(x); n(x) has that shape too
 
     def __check_init__(self):
@@ -47,5 +47,5 @@ class Formed(eqx.Module):
 
 
 def form_of(network: AbstractNetwork) -> Form | None:
-    """The form that a network stands in, or None."""
+    """The form around a network, or None."""
     return network.form if isinstance(network, Constrained) else None

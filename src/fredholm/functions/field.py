@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float
 
-Function = Callable[..., Array]  # u: one point in, one value out; its arrays are its parameters
+Function = Callable[..., Array]  # u: takes one point, returns one value; its arrays are its parameters
 
 
 class Field(eqx.Module):
@@ -38,7 +38,7 @@ class Field(eqx.Module):
 
 
 def unknowns_of(u: Function) -> Mapping[str, Float[Array, ""]]:
-    """The learned scalars of u; none where it is a callable of the user's own loop."""
+    """The learned scalars of u; empty where u is a plain callable from the user's own loop."""
     return u.unknowns if isinstance(u, Field) else {}
 
 
@@ -48,9 +48,9 @@ def with_unknowns(u: Function, unknowns: Mapping[str, Float[Array, ""]]) -> Func
 
 
 class Evaluated:
-    """u, with its value and its derivative at one point known ahead, so that both come from one pass through the network.
+    """u with its value and its derivative at one point precomputed, so that both come from one pass through the network.
 
-    The compiler finds by itself what is computed twice in the forward pass. In the backward pass the two would meet different numbers, and
+    In the forward pass the compiler removes the repeated computation by itself. In the backward pass the two have different cotangents, and
     it cannot: a step of delayed targets in the weak form takes a fifth longer without this (`benchmarks/compiler_parts.py`).
     """
 
@@ -70,5 +70,5 @@ class Evaluated:
 
 
 def evaluated(u: Function, x: Float[Array, "d"] | None) -> Function:
-    """u with what it is at x known ahead; u itself where x is not one of its points."""
+    """u with its value and derivative at x precomputed; u itself where x is not a point of shape (d,)."""
     return Evaluated(u, x) if isinstance(u, Field) and isinstance(x, jax.Array) and x.shape == (u.inputs,) else u

@@ -36,7 +36,7 @@ class MLP(AbstractNetwork):
 
     def build(self, inputs: int, outputs: int, key: Key[Array, ""]) -> "Perceptron":
         sizes = list(pairwise((inputs, *[self.width] * self.depth, outputs)))
-        # One draw for all layers: a draw for each takes ten times as long to compile.
+        # The random numbers of all layers at once: one call for each layer takes ten times as long to compile.
         numbers = jax.random.uniform(key, (sum((rows + 1) * columns for rows, columns in sizes),), minval=-1.0, maxval=1.0)
         layers, used = [], 0
         for rows, columns in sizes:

@@ -1,4 +1,4 @@
-"""What can stand for u: recipes that build a function once the sizes of input and output are known."""
+"""The base class of networks: recipes that build u once the sizes of input and output are known."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -36,7 +36,7 @@ class OwnNetwork(AbstractNetwork):
 
 
 def as_network(network: object) -> AbstractNetwork:
-    """What the user gave as a network, as a recipe."""
+    """The user's network as a recipe."""
     if isinstance(network, AbstractNetwork):
         return network
     if callable(network):

@@ -1,9 +1,9 @@
 """A layer's product x W that stays one product of two matrices under every batch.
 
 JAX turns `x @ W` under nested `vmap`s, as for many x with many nodes each, into a contraction over both batches when it differentiates by
-W, and XLA transposes the whole batch for it. Here all batches of x are the rows of one matrix. Whatever JAX can do with `x @ W` (jvp,
-grad, vmap, in any order) it can do with this. Without it a training step takes 27 % longer in the median of ten lines, and 7 to 58 %
-(`python benchmarks/compiler_parts.py`).
+W, and XLA transposes the whole batch for it. Here all batches of x are the rows of one matrix. It supports everything that `x @ W`
+supports: jvp, grad and vmap, in any order. Without it a training step takes 27 % longer in the median of ten lines, with a range of 7 to
+58 % (`python benchmarks/compiler_parts.py`).
 """
 
 from collections.abc import Callable
@@ -44,7 +44,7 @@ def _multiply_columns(x: Array, y: Array) -> Array:
 
 
 def _batch_of_rows(arguments: tuple[Array, Array], axes: tuple[int | None, int | None]) -> tuple[Array, int]:
-    """A batch of x is more rows; a batch of weights is a product for each of them."""
+    """A batch of x adds rows. A batch of weights needs one product for each."""
     x, weights = arguments
     if axes[1] is None:
         return _rows_times.bind(jnp.moveaxis(x, axes[0] or 0, 0), weights), 0
@@ -56,7 +56,7 @@ def _batch_of_columns(arguments: tuple[Array, Array], axes: tuple[int | None, in
 
 
 def _define(primitive: Primitive, shape: Callable[..., Any], compute: Callable[..., Any]) -> None:
-    """The shape that a primitive makes, and what it is."""
+    """Defines a primitive by its result's shape and its computation."""
     primitive.def_impl(jax.jit(compute))
     primitive.def_abstract_eval(shape)
     mlir.register_lowering(primitive, mlir.lower_fun(compute, multiple_results=False))

@@ -1,4 +1,4 @@
-"""Auto: a method that is chosen by a pilot, with everything that goes with it."""
+"""Auto: a pilot chooses the method, its rule, batch and optimiser."""
 
 import equinox as eqx
 
@@ -7,17 +7,17 @@ from fredholm.methods.protocol import AbstractMethod
 
 
 class Auto(eqx.Module):
-    """Lets a short pilot choose method, rule, nodes, batch, optimiser and average, and says why. What `solve` is given stays as it is.
+    """A short pilot chooses method, rule, nodes, batch, optimiser and average, and gives its reasons. Arguments of `solve` are kept.
 
-    The standard loss is chosen only where the bias that it would leave is small: where the squared error of random nodes is at most the
-    share `bias` of the squared terms of the equation, and that of fixed ones `bias`². Otherwise f decides between delayed targets, and in
-    the weak form the noise between double sampling and delayed targets. docs/choosing.md has the measurements behind it.
+    The standard loss is chosen only where its bias is small. With random nodes, their squared error must be at most the share `bias` of the
+    squared terms of the equation; with fixed nodes, at most `bias`². Otherwise an equation with f gets delayed targets. In the weak form
+    the noise decides between double sampling and delayed targets. docs/choosing.md has the measurements.
     """
 
     points: int = eqx.field(default=1600, converter=lambda n: positive_integer("Auto points", n, least=16))  # evaluations of u in each step
     bias: float = 1e-3  # the largest shift of the solution, as a share of it, that a standard loss may cause
     pilot: int = eqx.field(default=200, converter=lambda n: positive_integer("Auto pilot", n))  # steps of the pilot's training
-    using: AbstractMethod | None = None  # this method, with a rule and a batch that suit it; None: chosen too
+    using: AbstractMethod | None = None  # use this method, and choose its rule and batch; None: choose the method too
 
     def __check_init__(self):
         real("Auto bias", self.bias, low=0.0)

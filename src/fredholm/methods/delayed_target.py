@@ -28,21 +28,21 @@ if TYPE_CHECKING:
     import xarray
 
 TARGET_TAU = 0.999  # with tau=None the target is a mean over at most the last 1000 steps
-FASTEST = 0.05  # and over at least about 20: a target that follows at once holds nothing back, and the first steps of Maxwell's run away
+FASTEST = 0.05  # and over at least about 20: with a faster target the first steps of Maxwell's equations diverge
 OBSERVED = 32  # points x at which the drift is measured in each step, whatever the batch is
 SMALL_BATCH = 9.0  # in the weak form λ is 10 times the quotient with one x a step, 3 times with 20, and nearly the quotient with 400
 OBSERVED_TAU = 0.999  # what was measured more than 1000 steps ago is forgotten
-APART = 0.3  # a network further from its target than this share of its own size has left it behind
-REMEMBERED = 5  # a run should be so many times as long as what its target remembers
+APART = 0.3  # a distance to the target above this share of the network's size counts as drift
+REMEMBERED = 5  # a run should be this many times as long as the memory of its target
 QUOTIENT_POINTS = 512  # points x at which a diagnosis measures λ
 
 
 class Observed(eqx.Module):
-    """The target, and what the adaptive regulariser has measured of its drift."""
+    """The target, and the measured drift for the adaptive regulariser."""
 
     target: Function
     change: Float[Array, ""]  # a running mean of the squared change of the integrals along the drift
-    penalty: Float[Array, ""]  # a running mean of what the regulariser penalises, (u − ū)²
+    penalty: Float[Array, ""]  # a running mean of the regulariser's penalty, (u − ū)²
 
 
 class DelayedTarget(AbstractMethod[Function | Observed]):
@@ -62,7 +62,7 @@ class DelayedTarget(AbstractMethod[Function | Observed]):
 
     $$r = (1 - \tfrac1M)\,\frac1N\sum_{i=1}^{N} g[\bar u](x, t_i) + \tfrac1M\,\frac1{N'}\sum_{j=1}^{N'} g[u](x, t'_j) - y(x),$$
 
-    and squares r, so it keeps 1/(M N') of the excess variance of the standard loss; without a split nothing of it is left.
+    and squares r, so it keeps 1/(M N') of the excess variance of the standard loss. Without a split there is no excess variance.
 
     λ is an inverse step in function space: the larger the integrals' change along the drift $u - \bar u$, the smaller the step must be.
     `regularization=None` measures it, a Rayleigh quotient of running means at random nodes: in the weak form with B points x a step, whose
@@ -71,8 +71,8 @@ class DelayedTarget(AbstractMethod[Function | Observed]):
     $$\lambda = \Big(1 + \frac9{\sqrt B}\Big)\frac{\mathbb{E}\,(\omega g[u] - \omega g[\bar u])^2}{\mathbb{E}\,(u - \bar u)^2}, \qquad
       \lambda = \frac{\mathbb{E}_x\,\big(\mathbb{E}_t\,(\omega g[u] - \omega g[\bar u])\big)^2}{\mathbb{E}\,(u - \bar u)^2}.$$
 
-    A condition on an integral has no f to hold on to and no second derivative to save: it is the product of two independent residuals,
-    as in double sampling. Learned scalars inside an integral have no delayed copy; their gradient comes from nodes of its own.
+    A condition on an integral has no f, and a target would save no second derivative there. So it uses the product of two independent
+    residuals, as in double sampling. Learned scalars inside an integral have no delayed copy. Their gradient comes from separate nodes.
     """
 
     tau: float | None = None  # τ, how much of the target stays at each step; None: a mean over the last fiftieth of the steps, 20 to 1000
@@ -96,7 +96,7 @@ class DelayedTarget(AbstractMethod[Function | Observed]):
         if self.on not in ("output", "f"):
             raise nearest("on", str(self.on), ("output", "f"))
 
-    # ---- the state: the target, and what is measured of its drift ----
+    # ---- the state: the target, and its measured drift ----
 
     def init(self, u: Function) -> Function | Observed:
         return u if self.regularization is not None else Observed(u, jnp.zeros(()), jnp.zeros(()))
@@ -126,9 +126,9 @@ class DelayedTarget(AbstractMethod[Function | Observed]):
         """The state with the drift measured once more, for the λ of the step with this number."""
         change, penalty = self.drift(u, state.target, equation, key, OBSERVED)
         if equation.is_weak:
-            # The fewer x a step has, the less it knows of where to go; and the split's gradient is 1/M of the other, and so is its λ.
+            # The fewer x a step has, the noisier its gradient. With a split, the gradient is 1/M of the other form's, and so is λ.
             change = change * (1 + SMALL_BATCH / math.sqrt(batch)) * (self.share or 1.0)
-        # One node where the integrand is infinite would stay in the running mean for good.
+        # One infinite integrand would stay in the running mean forever.
         weight = jnp.where(jnp.isfinite(change) & jnp.isfinite(penalty), ema_weight(step, OBSERVED_TAU), 0.0)
         pairs = ((state.change, change), (state.penalty, penalty))
         return Observed(state.target, *(lerp(old, jnp.nan_to_num(new, nan=0.0, posinf=0.0, neginf=0.0), weight) for old, new in pairs))
@@ -136,12 +136,11 @@ class DelayedTarget(AbstractMethod[Function | Observed]):
     def drift(
         self, u: Function, target: Function, equation: Equation, key: Key[Array, ""], points: int
     ) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        """What the step from the target to the network changes, the integrals and what the regulariser penalises: the means of both squares
-        over so many x.
+        """The mean squared change of the integrals from the target to the network, and the mean penalty, over `points` points x.
 
-        In the weak form the network stands under the integral, at random nodes, and the change of the integrand counts with its noise: one
-        node, squared. Where f is given the integral is only a label, whose noise does not move the network's own gradient: two independent
-        nodes, multiplied, are the square of what the integrals change in the mean.
+        In the weak form the network is inside the integral, at random nodes, and the noise of the integrand counts: one node, squared.
+        Where f is given the integral is only a label, and its noise does not change the network's own gradient. There the product of two
+        independent nodes estimates the square of the mean change without bias.
         """
         target = with_unknowns(target, unknowns_of(u))  # learned scalars have no delayed copy in the loss either
 
@@ -165,8 +164,8 @@ class DelayedTarget(AbstractMethod[Function | Observed]):
         """λ."""
         if not isinstance(state, Observed):
             return jnp.asarray(self.regularization, float)
-        # Before the first drift there is nothing to weigh, and what seems to change is rounding: divided by 0 it would ruin the first step.
-        # Products of independent nodes may have a negative mean where they are mostly noise.
+        # Before the first drift the change is only rounding error, and dividing it by 0 would ruin the first step.
+        # A mean of products of independent nodes may be negative where noise dominates.
         drifted = state.penalty > 0
         return jnp.where(drifted, jnp.maximum(state.change, 0.0) / jnp.where(drifted, state.penalty, 1.0), 0.0)
 
@@ -181,7 +180,7 @@ class DelayedTarget(AbstractMethod[Function | Observed]):
         return 0.0 if self.split is None else 1.0 / self.split
 
     def has_main(self, residual: AbstractResidual) -> bool:
-        """True where the network itself stands in the integrals too, at nodes of its own."""
+        """True where the network itself is also inside the integrals, at separate nodes."""
         return residual.is_weak or self.split is not None
 
     def main_rules(self, rules: Sequence[AbstractRule]) -> list[AbstractRule]:
@@ -221,7 +220,7 @@ class DelayedTarget(AbstractMethod[Function | Observed]):
     def _draw(
         self, residual: AbstractResidual, rules: Sequence[AbstractRule], x: Place, key: Key[Array, ""], has_unknowns: bool
     ) -> tuple[list[Nodes], list[Nodes]]:
-        """The nodes of the target, and independent ones of the network, where it needs any."""
+        """The nodes of the target, and independent nodes of the network where it needs them."""
         if self.has_main(residual):
             return draw_pairs(residual, rules, self.main_rules(rules), x, key)
         return draw_pairs(residual, rules, rules, x, key) if has_unknowns else (draw(residual, rules, x, key), [])
@@ -229,8 +228,9 @@ class DelayedTarget(AbstractMethod[Function | Observed]):
     def _main_values_and_penalty(
         self, u: Function, target: Function, residual: AbstractResidual, x: Place, nodes: Sequence[Nodes]
     ) -> tuple[list[Float[Array, "_ e"]], Rows]:
-        """The weighted integrands of the network itself, none where it does not stand in the integrals, and what the regulariser
-        penalises: u − ū at x where f is given and at the main nodes in the weak form, or that of f with its main part."""
+        """The weighted integrands of the network itself (empty where it is not inside the integrals), and the penalty of the regulariser.
+        With `on="output"` the penalty is u − ū, at x where f is given and at the main nodes in the weak form. With `on="f"` it is the
+        change of f and of the main part."""
         if residual.is_weak and self.on == "output" and self.regularization != 0:
             return self._at_main_nodes(u, target, residual, x, nodes)
         values = []
@@ -242,7 +242,7 @@ class DelayedTarget(AbstractMethod[Function | Observed]):
             point = network_point(x)
             apart = jnp.atleast_1d(u(point) - target(point))
             return values, Rows(apart, apart, 1 / apart.size)
-        # The paper's f of the weak form is the main part, a share 1/M of the integral; without a split it is the integral.
+        # In the weak form the paper's f is the main part, a share 1/M of the integral. Without a split it is the whole integral.
         share = 1.0 if self.split is None else self.share
         main = sum((jnp.sum(value, axis=0) for value in values), jnp.zeros((1,)))
         copy = estimate(residual, target, x, nodes) if self.has_main(residual) else jnp.zeros((1,))
@@ -270,16 +270,16 @@ class DelayedTarget(AbstractMethod[Function | Observed]):
     def _pull_on_unknowns(
         self, u: Function, target: Function, residual: AbstractResidual, x: Place, nodes: Sequence[Nodes]
     ) -> Float[Array, "e"]:
-        """A row that is 0, with the derivative of the target part by the learned scalars that stand inside the integrals.
+        """A row with value 0. Its gradient is that of the target part by the learned scalars inside the integrals.
 
-        Scalars have no delayed copy. Taken through the square, the noise of the target part would bias them as it does the standard
-        loss; multiplied with a residual of other nodes, which has the target in all of the integrals, the gradient is unbiased.
+        Scalars have no delayed copy. In the squared residual, the noise of the target part would bias them as in the standard loss. Here
+        the row is multiplied with a residual from other nodes, with the target in all integrals, so the gradient is unbiased.
         """
         inside = with_unknowns(target, unknowns_of(u))
         part = residual.sign * (1 - self.share) * estimate(residual, inside, x, nodes)
         return part - jax.lax.stop_gradient(part)
 
-    # ---- what it says of itself ----
+    # ---- its properties ----
 
     def check(self, equation: Equation, rules: Sequence[AbstractRule]) -> None:
         if not rules:
@@ -328,7 +328,7 @@ class DelayedTarget(AbstractMethod[Function | Observed]):
         return "τ follows the run, λ is measured along the drift, N' = N"
 
     def symptoms(self, history: "xarray.Dataset", steps: int, trained: Trained | None = None) -> list[Finding]:
-        # A target that lags is far from the network for that reason alone.
+        # A lagging target is far from the network for that reason alone.
         found = self._lag(steps) or self._apart(history, trained)
         return [] if found is None else [found]
 
@@ -373,7 +373,7 @@ class DelayedTarget(AbstractMethod[Function | Observed]):
         return dataclasses.replace(self, regularization=None, split=None, tau=None, every=None)
 
     def _quotient(self, trained: Trained | None) -> str:
-        """What λ should have been, measured along the drift, as the end of a sentence."""
+        """The right λ, measured along the drift, as the end of a sentence."""
         if trained is None:
             return ""
         own = dataclasses.replace(self, split=None, regularization=None)

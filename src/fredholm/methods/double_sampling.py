@@ -56,7 +56,7 @@ class DoubleSampling(AbstractMethod[None]):
                 "the noise of each of the two residuals is magnified by that factor, and that of their product by its square. "
                 "Use MonteCarlo(n) or QuasiMonteCarlo(n, randomize=Shift())."
             )
-        if not rule.is_random and not chosen:  # Fixed nodes that one integral was given on purpose have no noise to make independent.
+        if not rule.is_random and not chosen:  # fixed nodes chosen for one integral have no noise
             raise ValueError(
                 f"DoubleSampling: got {rule!r}, whose nodes are always the same, so two draws are not independent. "
                 "Use MonteCarlo(n), or give the rule randomize=Shift() or Rotation()."
@@ -103,5 +103,5 @@ class DoubleSampling(AbstractMethod[None]):
 
 
 def _halves(rules: Sequence[AbstractRule]) -> list[AbstractRule]:
-    """What is drawn twice: half of independent nodes, and a randomised rule as it is."""
+    """The rules that are drawn twice: half of the nodes of MonteCarlo, and any other rule unchanged."""
     return [MonteCarlo(rule.n // 2) if isinstance(rule, MonteCarlo) else rule for rule in rules]

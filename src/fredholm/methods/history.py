@@ -1,4 +1,4 @@
-"""What the end of a history says, for the methods' own symptoms."""
+"""The end of a history, from which the methods read their symptoms."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-r"""What a method is: a pair of rows (a, b) at one x, whose gradient is $2\,\mathbb{E}[\partial a^\top b]$."""
+r"""The base class of methods: a pair of rows (a, b) at one x, whose gradient is $2\,\mathbb{E}[\partial a^\top b]$."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -26,8 +26,8 @@ Info = dict[str, Float[Array, ""]]
 
 
 class Rows(eqx.Module):
-    r"""Two vectors at one x that a method makes of a residual. What is minimised is $w\,\mathbb{E}[a^\top b]$, and its gradient is
-    $2 w\,\mathbb{E}[\partial a^\top b]$: a is what moves, b is what it is multiplied with.
+    r"""Two vectors at one x that a method makes from a residual. The loss is $w\,\mathbb{E}[a^\top b]$, and its gradient is
+    $2 w\,\mathbb{E}[\partial a^\top b]$: only a is differentiated, b is constant.
 
     The standard method has a = b, the residual itself; double sampling two independent residuals; delayed targets f[u], and the residual
     with the target inside of the integral. First-order training, Gauss–Newton steps and linear systems all come from these rows.
@@ -50,19 +50,19 @@ def independent_rows(u: Function, residual: AbstractResidual, rules: Sequence[Ab
 
 
 class Evaluations(NamedTuple):
-    """How often a step evaluates the integrands of the equation, and f."""
+    """The number of evaluations of f and of the integrands in a step."""
 
     at_x: int  # evaluations of f for each x; 0 in the weak form
-    at_nodes: int  # of integrands for each x, at the nodes that are drawn for it
+    at_nodes: int  # of integrands for each x, at its own nodes
     shared: int  # of integrands for all x together, at shared nodes of a domain that is the same at every x
-    measured: int  # of integrands by which the method measures something for itself, whatever the batch is
+    measured: int  # of integrands for the method's own measurements, independent of the batch
 
     def of_integrands(self, batch: int) -> int:
-        """Evaluations of integrands in the loss of a step with so many x."""
+        """Evaluations of integrands in the loss of a step with `batch` points x."""
         return batch * self.at_nodes + self.shared
 
     def of_step(self, batch: int) -> int:
-        """Evaluations of f and of integrands in the loss of a step with so many x."""
+        """Evaluations of f and of integrands in the loss of a step with `batch` points x."""
         return batch * self.at_x + self.of_integrands(batch)
 
 
@@ -75,12 +75,12 @@ class Trained(eqx.Module):
     target: Field  # the function inside the integrals
     rules: tuple[AbstractRule, ...]
     batch: int
-    steps: int  # that were done
-    optimizer: AbstractOptimizer | None  # None where it was the user's own and is not known
+    steps: int  # the number of steps done
+    optimizer: AbstractOptimizer | None  # None where it was the user's own and is unknown
 
 
 class Share(eqx.Module):
-    """What one residual, the equation's or a condition's, has of a step: its part of the loss is a mean over these points."""
+    """The share of one residual, the equation or a condition, in a step: its part of the loss is a mean over these points."""
 
     residual: AbstractResidual
     rules: Sequence[AbstractRule]
@@ -93,7 +93,7 @@ class Share(eqx.Module):
 
 
 def shares(equation: Equation, rules: Sequence[AbstractRule], batch: int, key: Key[Array, ""]) -> list[Share]:
-    """Everything that a step draws, but for the nodes at each point."""
+    """All random points of a step. The nodes at each point are drawn later, from the keys."""
     key_points, key_nodes, key_conditions, key_step = jax.random.split(key, 4)
     points = jax.vmap(equation.domain.sample)(jax.random.split(key_points, batch))
     rules = [rule.in_step(jax.random.fold_in(key_step, index)) for index, rule in enumerate(rules)]
@@ -108,7 +108,7 @@ def shares(equation: Equation, rules: Sequence[AbstractRule], batch: int, key: K
 
 
 def mean_in_tiles(mean: Callable[[Share], PyTree], share: Share, tile: int) -> PyTree:
-    """What is a mean over the points of a share, from so many of them at a time."""
+    """A mean over the points of a share, computed in tiles of at most `tile` points."""
 
     def add(total: PyTree, drawn: tuple[PyTree, Array]) -> tuple[PyTree, None]:
         return jax.tree.map(jnp.add, total, mean(share.at(*drawn))), None
@@ -123,18 +123,17 @@ def mean_in_tiles(mean: Callable[[Share], PyTree], share: Share, tile: int) -> P
 
 
 def equal_parts(count: int, at_most: int) -> int:
-    """Into how many parts of one size, and of at most so many, to cut; 1 where that would leave less than a quarter of it in each."""
+    """The number of equal parts of at most `at_most` each; 1 where each part would be smaller than a quarter of `at_most`."""
     size = max(size for size in range(1, min(count, at_most) + 1) if count % size == 0)
     return count // size if 4 * size > at_most or size == count else 1
 
 
 class AbstractMethod(eqx.Module, Generic[State]):
-    """How the residual, whose integrals are only estimated, becomes a loss.
+    """How a residual with estimated integrals becomes a loss.
 
-    A method is one file: it says what its `rows` are at one x, and of itself how often it evaluates the integrands, which symptoms it
-    shows when it goes wrong, and how its target is weighted. `init` makes what the next step needs besides the network, and `update`
-    follows the optimiser's step. The means over all x, whole or in tiles, are the same for all methods. u is any callable whose arrays
-    are its parameters.
+    A method is one file. It defines its `rows` at one x, the number of evaluations of the integrands, the symptoms of a failing run and
+    the weight of its target. `init` makes the state that the next step needs besides the network, and `update` runs after the optimiser's
+    step. The means over all x, whole or in tiles, are the same for all methods. u is any callable whose arrays are its parameters.
     """
 
     # ---- the mathematics ----
@@ -146,9 +145,9 @@ class AbstractMethod(eqx.Module, Generic[State]):
         """The rows at one x by the name of their part of the loss, "residual" first; the loss is the sum of the parts.
 
         Args:
-            u: the unknown function, through which the gradient goes.
-            state: what the method keeps between steps.
-            residual: the equation, or one of its conditions, which only "residual" is taken of.
+            u: the unknown function, through which the gradient flows.
+            state: the state of the method between steps.
+            residual: the equation or one of its conditions. Of the rows of a condition, only "residual" is used.
             rules: the rule of each of the residual's integrals.
             x: a point of the residual's domain.
             key: for the nodes at this x.
@@ -159,18 +158,18 @@ class AbstractMethod(eqx.Module, Generic[State]):
         return None  # type: ignore[return-value]
 
     def update(self, u: Function, state: State, equation: Equation, batch: int, step: Int[Array, ""], key: Key[Array, ""]) -> State:
-        """The state after the optimiser's step number `step`, which made u; `key` is that of the next step."""
+        """The state after the optimiser's step number `step`, which made u; `key` is the key of the next step."""
         return state
 
     def state_at(self, u: Function, target: Function, equation: Equation, batch: int, key: Key[Array, ""]) -> State:
-        """The state of a training that has come to this network and this target."""
+        """The state of a training with this network and this target."""
         return self.init(target)
 
     def target(self, u: Function, state: State) -> Function:
         """The function inside the integrals."""
         return u
 
-    # ---- what it says of itself ----
+    # ---- its properties ----
 
     def check(self, equation: Equation, rules: Sequence[AbstractRule]) -> None:
         """Raises `ValueError` where the method makes no sense for the equation or the rules (`equation.rules(rule)`)."""
@@ -180,35 +179,34 @@ class AbstractMethod(eqx.Module, Generic[State]):
         return [rule.size(measure) for rule, measure in zip(rules, measures, strict=True)]
 
     def measured(self, equation: Equation) -> int:
-        """Evaluations of integrands in each step by which the method measures something for itself."""
+        """Evaluations of integrands in each step for the method's own measurements."""
         return 0
 
     def symptoms(self, history: "xarray.Dataset", steps: int, trained: Trained | None = None) -> list[Finding]:
-        """What a history shows of a run of so many steps that goes wrong in this method's own way; with more numbers where the networks
-        are at hand."""
+        """The symptoms of this method in the history of a run of `steps` steps. With `trained` they have more numbers."""
         return []
 
     def why_failed(self, ends: str, trained: Trained) -> Finding:
-        """What to do about seeds that ended as `ends` says."""
+        """What to do about failed seeds. `ends` describes how they ended."""
         return Finding("error", "failed", f"{ends}. Use a smaller learning rate.")
 
     def target_weight(self, equation: Equation) -> float | None:
-        """The weight of the delayed target in the residual; None where there is no target. The variance of the estimated target, times
-        the square of it, is what the history records."""
+        """The weight of the delayed target in the residual; None where there is no target. The history records
+        the variance of the estimated target times the square of this weight."""
         return None
 
     def recorded(self, state: State) -> Info:
-        """What the history should hold of the state."""
+        """The numbers of the state that the history records."""
         return {}
 
     @property
     def is_biased(self) -> bool:
-        """True where random nodes shift the solution, by the variance that they leave."""
+        """True where the variance of random nodes shifts the solution."""
         return False
 
     @property
     def has_target(self) -> bool:
-        """True where a delayed copy of the network stands in the integrals."""
+        """True where a delayed copy of the network is inside the integrals."""
         return False
 
     @property
@@ -218,7 +216,7 @@ class AbstractMethod(eqx.Module, Generic[State]):
 
     @property
     def remark(self) -> str:
-        """What `Auto` adds to its reasons where it has chosen the method."""
+        """A remark that `Auto` adds to its reasons when it chooses the method."""
         return ""
 
     # ---- the same for all methods ----
@@ -254,8 +252,8 @@ class AbstractMethod(eqx.Module, Generic[State]):
     ) -> tuple[tuple[Float[Array, ""], Info], PyTree]:
         """`loss` with its gradient by u, in the structure of u.
 
-        With a `tile`, so many x at a time go forward and backward through the network: the same x and nodes, and the same sums in
-        another order, but never more in memory than that many need. Conditions, whose points are not the equation's, stay whole.
+        With a `tile`, the forward and the backward pass run on that many x at a time. The x and the nodes are the same, and the sums are
+        in another order. The memory is that of one tile. Conditions have their own points and are not cut into tiles.
         """
         if tile is None or tile >= batch:
             return eqx.filter_value_and_grad(self.loss, has_aux=True)(u, state, equation, rules, batch, key)
@@ -291,11 +289,11 @@ def _summed(found: Sequence[Info]) -> tuple[Float[Array, ""], Info]:
 
 def ema_weight(step: Int[Array, ""], decay: float) -> Float[Array, ""]:
     r"""$\max\big(1 - a, \frac{50}{k + 49}\big)$ after step k, the weight of the newest value in an exponential average over the last
-    $1/(1 - a)$ steps, or over about the last fiftieth of fewer, so that the first values, which know nothing yet, are soon forgotten; and
-    nothing depends on how many steps are still to come. `step` is k − 1 and `decay` is a."""
+    $1/(1 - a)$ steps, or over about the last fiftieth where there are fewer. So the first values, which carry no information, are
+    soon forgotten, and the weight does not depend on the length of the run. `step` is k − 1 and `decay` is a."""
     return jnp.maximum(1 - decay, 50 / (step + 50))
 
 
 def lerp(old: PyTree, new: PyTree, weight: Float[Array, ""] | float) -> PyTree:
-    """Every number, a share of the way from the old value to the new; with the weight 1 it is the new one, to the last bit."""
+    """Every number, interpolated from the old value to the new. With the weight 1 it is exactly the new one."""
     return jax.tree.map(lambda a, b: (1 - weight) * a + weight * b if eqx.is_inexact_array(b) else b, old, new)

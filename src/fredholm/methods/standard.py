@@ -17,7 +17,7 @@ from fredholm.rules.base import AbstractRule
 if TYPE_CHECKING:
     import xarray
 
-BIASED = 0.3  # a standard loss with a larger share of excess variance is mostly noise that it should not minimise
+BIASED = 0.3  # above this share of excess variance, a standard loss mostly minimises noise
 
 
 class Standard(AbstractMethod[None]):
@@ -26,8 +26,8 @@ class Standard(AbstractMethod[None]):
     $$\hat L(x) = \Big(f[u](x) - \frac1N \sum_i g[u](x, t_i) - y(x)\Big)^2, \qquad
       \mathbb{E}\,\hat L = L + \tfrac1N \operatorname{Var}[g].$$
 
-    With independent nodes the last term depends on u: the solution comes out too smooth. With a deterministic rule this is the
-    deterministic approach: no variance, but the error of the rule (Saleh et al., ICML 2024, equations 14 and 16).
+    With independent nodes the last term depends on u, and the solution becomes too smooth. With a deterministic rule this is the
+    deterministic approach: it has no variance, but the error of the rule (Saleh et al., ICML 2024, equations 14 and 16).
     """
 
     def rows(

@@ -31,9 +31,9 @@ class Adam(AbstractOptimizer):
         return dataclasses.replace(self, learning_rate=self.learning_rate / 3, schedule=Cosine())
 
 
-GENERAL = Adam(3e-3, Cosine())  # where nothing is known of what would suit
+GENERAL = Adam(3e-3, Cosine())  # a general choice
 
 
 def slower(optimizer: AbstractOptimizer | None) -> AbstractOptimizer:
-    """The optimiser with a third of its rate; a usual one where its rate is not known."""
+    """The optimiser with a third of its rate; `GENERAL` where its rate is not known."""
     return (None if optimizer is None else optimizer.slower()) or GENERAL

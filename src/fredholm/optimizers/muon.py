@@ -10,12 +10,12 @@ from fredholm.optimizers.schedules import AbstractSchedule, Cosine
 
 
 class Muon(AbstractOptimizer):
-    """Muon (Jordan et al., 2024): a weight matrix moves by η U Vᵀ, where U Σ Vᵀ is its averaged gradient; what is not
-    a matrix moves by Adam with Nesterov's momentum. Directions in which the gradient is weak are learnt as fast as the strong ones.
+    """Muon (Jordan et al., 2024): a weight matrix moves by η U Vᵀ, where U Σ Vᵀ is its averaged gradient. Other
+    parameters move by Adam with Nesterov's momentum. Directions with a weak gradient are learnt as fast as directions with a strong one.
     """
 
     learning_rate: float = 1e-2  # η, the learning rate of the matrices
-    schedule: AbstractSchedule = Cosine()  # how it changes: ConstantRate() never comes to rest, as every step has the same size
+    schedule: AbstractSchedule = Cosine()  # how it changes: ConstantRate() never settles, since every step has the same size
     beta: float = 0.95  # β, of the averaged gradient
     vectors: float = 0.3  # the rate of Adam as a share of η
 

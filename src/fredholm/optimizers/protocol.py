@@ -1,4 +1,4 @@
-"""What an optimiser is: a recipe, since the number of steps is known only when `solve` starts."""
+"""The base class of optimisers: recipes, since the number of steps is known only when `solve` starts."""
 
 from abc import abstractmethod
 
@@ -9,7 +9,7 @@ import optax
 
 
 class AbstractOptimizer(eqx.Module):
-    """A recipe that builds an optax transformation for a run of so many steps."""
+    """A recipe that builds an optax transformation for a run of `steps` steps."""
 
     @abstractmethod
     def build(self, steps: int) -> optax.GradientTransformation:
@@ -40,7 +40,7 @@ class Transformation(AbstractOptimizer):
 
 
 def as_optimizer(optimizer: object) -> AbstractOptimizer:
-    """What the user gave as an optimiser, as a recipe."""
+    """The user's optimiser as a recipe."""
     if isinstance(optimizer, AbstractOptimizer):
         return optimizer
     if isinstance(optimizer, optax.GradientTransformation):

@@ -17,7 +17,7 @@ class AbstractSchedule(eqx.Module):
 
 
 class ConstantRate(AbstractSchedule):
-    r"""$\eta_k = \eta$: the published runs."""
+    r"""$\eta_k = \eta$, as in the published runs."""
 
     def build(self, learning_rate: float, steps: int) -> optax.Schedule:
         return optax.constant_schedule(learning_rate)
@@ -29,7 +29,7 @@ class Cosine(AbstractSchedule):
     A run that is continued with more steps follows the schedule of its new length from then on.
     """
 
-    floor: float = 0.0  # a, the share of the learning rate that is left at the end
+    floor: float = 0.0  # a, the final learning rate as a share of the first
 
     def __check_init__(self):
         real("Cosine floor", self.floor, low=0.0, high=1.0)

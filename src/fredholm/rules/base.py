@@ -1,4 +1,4 @@
-"""What every integration rule is: nodes and weights for any domain."""
+"""The base classes of integration rules: nodes and weights for any domain."""
 
 from abc import abstractmethod
 from functools import lru_cache
@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Key
 
 from fredholm.domains.base import AbstractDomain, Base, Nodes
 
-MAXIMUM_NODES = 1_000_000  # A rule that would need more on one domain is refused, with its count.
+MAXIMUM_NODES = 1_000_000  # a rule that needs more nodes on one domain is refused
 
 
 class AbstractRule(eqx.Module):
@@ -37,7 +37,7 @@ class AbstractRule(eqx.Module):
         return self.nodes(domain, first), other.nodes(domain, second)
 
     def in_step(self, key: Key[Array, ""]) -> "AbstractRule":
-        """The rule as it is in one step of a training, which has a key: most rules know of none, and every x has a draw of its own."""
+        """The rule within one training step, given the key of the step. Most rules ignore it, and every x gets its own draw."""
         return self
 
     @property
@@ -58,7 +58,7 @@ class AbstractRule(eqx.Module):
         return True
 
     def absolute_weight(self, domain: AbstractDomain) -> float:
-        r"""$\sum_i |w_i|$ of the rule on the base measure, where $\sum_i w_i = 1$: how much it magnifies errors of the integrand."""
+        r"""$\sum_i |w_i|$ of the rule on the base measure, where $\sum_i w_i = 1$: the factor by which it magnifies errors of g."""
         return 1.0
 
     def has_negative_weights(self, domain: AbstractDomain) -> bool:
@@ -90,14 +90,14 @@ class AbstractRandomization(eqx.Module):
 
 
 class AbstractNodeRule(AbstractRule):
-    r"""Fixed nodes $z_i$ and weights $w_i$ of the base measure, mapped to the domain, and moved at random if asked.
+    r"""Fixed nodes $z_i$ and weights $w_i$ of the base measure, mapped to the domain, and moved at random with `randomize`.
 
     $$\int g\,d\mu = \mathbb{E}_{z\sim\beta}[\omega(z)\,g(t(z))] \approx \sum_i w_i\,\omega(z_i)\,g(t(z_i)), \qquad \sum_i w_i = 1.$$
 
     Nodes are built once, in float64 on the host.
     """
 
-    # A type checker would put an abstract field first among the arguments of every rule, so it is told of a class variable instead.
+    # A type checker would put an abstract field first among the arguments of every rule. It sees a class variable instead.
     if TYPE_CHECKING:
         randomize: ClassVar[AbstractRandomization | None]
     else:
@@ -105,10 +105,10 @@ class AbstractNodeRule(AbstractRule):
 
     @abstractmethod
     def base_nodes(self, bases: tuple[Base, ...]) -> tuple[np.ndarray, np.ndarray]:
-        """Nodes of shape (k, axes) and weights of shape (k,) that sum to 1; each axis is in the measure that `axis_measure` says."""
+        """Nodes of shape (k, axes), and weights of shape (k,) that sum to 1. `axis_measure` gives the measure of each axis."""
 
     def axis_measure(self, base: Base) -> Base:
-        """Where the rule's nodes of an axis live: the unit interval, and then the inverse distribution function carries them to `base`.
+        """The measure of the rule's nodes on an axis: the unit interval. The inverse distribution function then maps them to `base`.
 
         A rule that has nodes for the base measure itself (Hermite's on a normal axis) returns `base`.
         """
@@ -116,7 +116,7 @@ class AbstractNodeRule(AbstractRule):
 
     @property
     def is_digital(self) -> bool:
-        """True for a digital net in base 2, which scrambling leaves a net."""
+        """True for a digital net in base 2. It stays a net under scrambling."""
         return False
 
     def size(self, domain: AbstractDomain) -> int:
@@ -144,7 +144,7 @@ class AbstractNodeRule(AbstractRule):
             self._check_range(domain)
 
     def _check_range(self, domain: AbstractDomain) -> None:
-        """On an infinite measure the outer nodes' weights are a tiny share times a huge factor, which must both be numbers."""
+        """Refuses overflow: on an infinite measure, the weight of an outer node is a tiny share times a huge factor."""
         nodes, _ = _cached_base_nodes(self, domain.bases)
         logarithm = np.zeros(len(nodes))
         for axis, base in enumerate(domain.bases):

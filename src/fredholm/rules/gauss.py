@@ -47,6 +47,6 @@ class Gauss(AbstractTensorRule):
 
 _POLYNOMIALS = {
     Base.UNIT: leggauss,
-    Base.NORMAL: lambda n: scipy.special.roots_hermitenorm(n),  # scipy loads scipy.special when it is asked for
+    Base.NORMAL: lambda n: scipy.special.roots_hermitenorm(n),  # scipy loads scipy.special on first use
     Base.HALF_LINE: lambda n: scipy.special.roots_laguerre(n),
 }

@@ -1,4 +1,4 @@
-"""Importance sampling: nodes from a proposal, weights that make up for it."""
+"""Importance sampling: nodes from a proposal, with weights that correct for it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,13 +17,13 @@ from fredholm.rules.monte_carlo import MonteCarlo
 
 
 class Importance(AbstractRule):
-    r"""Nodes from a proposal of density q, where the integrand is large, with weights that make up for it:
+    r"""Nodes from a proposal of density q, where the integrand is large, with weights that correct for it:
 
     $$\int g\,d\mu = \mathbb{E}_{t\sim q}\left[\frac{p(t)}{q(t)}\,g(t)\right], \qquad p = d\mu/dt.$$
 
     The proposal is a domain of mass 1 with a density (`Normal`, `Exponential`, `PowerLaw`, a `Product` of them), or a function that
-    makes one from the integral's domain, for limits that depend on x. It must reach everywhere the integral does; a node of the
-    proposal outside of the integral's domain gets weight 0 and is moved inside, so that the integrand is never asked there.
+    makes one from the integral's domain, for limits that depend on x. It must reach everywhere the integral does. A node of the
+    proposal outside of the integral's domain gets weight 0 and is moved inside, so that the integrand is never evaluated outside.
 
     `fit_importance` makes an `Importance` from the integrand itself. Any rule draws from the proposal, `MonteCarlo(n)` or another.
     """
@@ -47,7 +47,7 @@ class Importance(AbstractRule):
     def nodes(self, domain: AbstractDomain, key: Key[Array, ""]) -> Nodes:
         proposal = self._proposal(domain)
         drawn = self.rule.nodes(proposal, key)
-        if isinstance(proposal, Warped):  # The same measure by other variables: its weights are right as they are.
+        if isinstance(proposal, Warped):  # the same measure with other variables: its weights are already right
             return drawn
         wanted, drawn_from = jax.vmap(domain.density)(drawn.points), jax.vmap(proposal.density)(drawn.points)
         inside = (wanted > 0) & (drawn_from > 0)

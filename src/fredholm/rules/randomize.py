@@ -1,4 +1,4 @@
-"""Random moves of fixed nodes: they make a deterministic rule unbiased and leave its accuracy."""
+"""Random moves of fixed nodes: they make a deterministic rule unbiased and keep its accuracy."""
 
 import jax
 import jax.numpy as jnp
@@ -52,13 +52,13 @@ class Rotation(AbstractRandomization):
 
 
 class Scramble(AbstractRandomization):
-    r"""Owen's nested uniform scrambling of a digital net in base 2: each binary digit of z is flipped or not, by a coin that
-    depends on the digits before it and on nothing else.
+    r"""Owen's nested uniform scrambling of a digital net in base 2: each binary digit of z is flipped or not, by a random bit that
+    depends only on the digits before it.
 
     The net stays a net, every node becomes uniform, and the error of a smooth integrand falls like $n^{-3/2}$ (Owen, 1997).
-    The coins come from a hash, so that it costs a few integer operations inside the compiled step: on the reversed bits,
-    where a digit only ever feels the digits before it (Laine and Karras, 2011; Burley, JCGT 2020). Adding a uniform 32-bit
-    number makes each node exactly uniform on the grid, whatever the quality of the hash: unbiasedness does not hang on it.
+    The random bits come from a hash, which costs a few integer operations inside the compiled step. It works on the reversed bits,
+    where a digit depends only on the digits before it (Laine and Karras, 2011; Burley, JCGT 2020). Adding a uniform 32-bit
+    number makes each node exactly uniform on the grid, whatever the quality of the hash: unbiasedness does not depend on it.
     """
 
     fixed: bool = False  # one scrambling for the whole training, or a new one for every x and step

@@ -12,7 +12,7 @@ MAXIMUM_SOBOL_AXES = 21201  # Joe and Kuo's table of direction numbers.
 
 
 class AbstractSequence(eqx.Module):
-    """Where n points of the unit cube are placed so that every box holds nearly its share of them."""
+    """n points of the unit cube, placed so that every box holds nearly its share of them."""
 
     @property
     def is_digital(self) -> bool:
@@ -55,7 +55,7 @@ class Sobol(AbstractSequence):
             )
         if axes > MAXIMUM_SOBOL_AXES:
             raise ValueError(f"Sobol(): got {axes} axes; expected at most {MAXIMUM_SOBOL_AXES}.")
-        from scipy.stats import qmc  # here, since it takes a quarter of the time to import the library
+        from scipy.stats import qmc  # imported on first use: it would take a quarter of the library's import time
 
         return qmc.Sobol(axes, scramble=False, bits=32).random_base2(int(math.log2(n))) + 0.5 / n
 

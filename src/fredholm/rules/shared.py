@@ -8,7 +8,7 @@ from fredholm.rules.base import AbstractRule
 
 
 class _Around(AbstractRule):
-    """A random rule, and something else about it."""
+    """A wrapper of a random rule."""
 
     rule: eqx.AbstractVar[AbstractRule]
 
@@ -31,12 +31,12 @@ class _Around(AbstractRule):
 
 
 class Shared(_Around):
-    r"""A random rule whose draw all x of a step share, where every x else has a draw of its own.
+    r"""A random rule whose draw is shared by all x of a step. Without it, every x has its own draw.
 
-    Where the integral is over the same domain at every x, $\int k(x, t)\,u(t)\,dt$, the network is then looked at N times a step, not N
-    times for each x of the batch, so that N can be as large as the batch for the price of a second look at each x. Where the domain
-    moves with x, the x share the random numbers and nothing is saved. Every estimate is as good as before and as free of bias, and so is
-    the loss of each method; but the errors at all x of a step now go the same way, so its gradient is the noisier of two with equal N.
+    Where the integral is over the same domain at every x, $\int k(x, t)\,u(t)\,dt$, the network is then evaluated N times a step, not N
+    times for each x of the batch. So N can be as large as the batch for the price of one more evaluation at each x. Where the domain
+    depends on x, the x share the random numbers and nothing is saved. Each single estimate is as accurate as before, and the loss of each
+    method has the same expectation. But the errors at all x of a step are now correlated, so with equal N the gradient is noisier.
     """
 
     rule: AbstractRule = eqx.field(converter=lambda rule: _random(rule))  # MonteCarlo(n), Even(n, Shift()), ...
@@ -56,7 +56,7 @@ class Shared(_Around):
 
 
 class _OfStep(_Around):
-    """The rule within one step: its draw comes from the key of the step, whichever x asks."""
+    """The rule within one step: its draw comes from the key of the step, the same for every x."""
 
     rule: AbstractRule
     key: Key[Array, ""]

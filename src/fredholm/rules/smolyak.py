@@ -25,7 +25,7 @@ class Smolyak(AbstractNodeRule):
     )  # U_0, the rule of level 0 on one axis: Gauss(1), Leja(1), ClenshawCurtis(1), Even(1), ...
     level: int = eqx.field(converter=lambda level: positive_integer("Smolyak level", level, least=0))  # q, the level of the sparse grid
     randomize: AbstractRandomization | None = None  # Rotation(), Shift() on bounded domains, or None
-    merge: bool = True  # equal nodes become one; False keeps them apart, as the published runs do (same integral, more points)
+    merge: bool = True  # equal nodes become one; False keeps equal nodes, as the published runs do (same integral, more points)
 
     def axis_measure(self, base: Base) -> Base:
         return self.rule.axis_measure(base)

@@ -22,7 +22,7 @@ class AbstractTensorRule(AbstractNodeRule):
 
     @abstractmethod
     def refined(self, level: int) -> "AbstractTensorRule":
-        """The rule `level` steps finer, on one axis: what a sparse grid is built from."""
+        """The rule `level` steps finer, on one axis. Sparse grids are built from these."""
 
     def axis_measure(self, base: Base) -> Base:
         return base if isinstance(base, Atoms) else Base.UNIT
@@ -32,7 +32,7 @@ class AbstractTensorRule(AbstractNodeRule):
         return base.count if isinstance(base, Atoms) else self.n
 
     def check_axes(self, domain: AbstractDomain) -> None:
-        """Raises `ValueError` where one of the domain's axes cannot have this rule."""
+        """Raises `ValueError` where one of the domain's axes does not allow this rule."""
 
     def check(self, domain: AbstractDomain) -> None:
         self.check_axes(domain)
@@ -50,7 +50,7 @@ class AbstractTensorRule(AbstractNodeRule):
 
 
 class AbstractClosedRule(AbstractTensorRule):
-    """A rule that uses the end points of the unit interval, so only bounded axes can have it."""
+    """A rule that uses the end points of the unit interval, so it works on bounded axes only."""
 
     def check_axes(self, domain: AbstractDomain) -> None:
         unbounded = [base.value for base in domain.bases if base != Base.UNIT and not isinstance(base, Atoms)]
@@ -74,5 +74,5 @@ def tensor_product(axes: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarra
 
 @lru_cache(maxsize=1024)
 def cached_axis_nodes(rule: AbstractTensorRule, base: Base) -> tuple[np.ndarray, np.ndarray]:
-    """`rule.axis_nodes(base)`, built once; of atoms, all of them."""
+    """`rule.axis_nodes(base)`, cached. An axis of atoms has all atoms as nodes."""
     return base.nodes() if isinstance(base, Atoms) else rule.axis_nodes(base)
