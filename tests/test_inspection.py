@@ -114,7 +114,7 @@ def test_a_missing_condition_is_found_and_what_it_leaves_open_is_named(name):
     assert found is not None
     assert re.search(words, describe_undetermined(found))
     assert ("ill-posed" in describe_undetermined(found)) == (name == "the first kind")
-    assert found.looks_outside == (name == "nodes outside")
+    assert found.evaluates_outside == (name == "nodes outside")
 
 
 def test_a_form_can_hold_the_condition():

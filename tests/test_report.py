@@ -93,7 +93,7 @@ def test_a_failed_seed_is_seen(compared, tmp_path):
     failed = with_failure(compared["standard"], [1])
     text = write_report({"standard": failed}, tmp_path / "page.html").read_text(encoding="utf-8")
     assert "Some seeds failed" in text
-    assert "seed 1: the loss or the network turned non-finite" in text
+    assert "seed 1: the loss or the network became non-finite" in text
     assert "1 failed" in rows(text)["standard"]
     every = with_failure(compared["standard"], [0, 1])
     assert "every seed failed" in rows(write_report({"x": every}, tmp_path / "page.html").read_text(encoding="utf-8"))["x"]

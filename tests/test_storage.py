@@ -84,7 +84,7 @@ def test_pickles_are_not_loaded(folder):
 
     with open(folder.path / "checkpoint-0.npz", "wb") as file:
         np.savez(file, step=np.asarray(1), digest=np.array([Bomb()], dtype=object))
-    with pytest.raises(ValueError, match="no whole checkpoint"):
+    with pytest.raises(ValueError, match="no intact checkpoint"):
         folder.read_checkpoint()
 
 

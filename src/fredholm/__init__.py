@@ -152,7 +152,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name == "theory":  # on request: it is for readers of the paper
+    if name == "theory":  # on first use: it is for readers of the paper
         from fredholm.paper import theory
 
         return theory

@@ -58,34 +58,41 @@ def solve(
 ) -> Solution:
     """Solves an equation: trains one network for each seed, all at once, and returns them as a `Solution`.
 
-    Every keyword has a default, from the problem or from the general recipe.
+    Every keyword has a default: that of the problem, else a general one.
+
+        solution = fr.solve(fr.problems.Volterra(), fr.DelayedTarget(), steps=2000, seeds=4)
 
     Args:
         problem: the equation.
-        method: how the estimated integral becomes a loss. `Auto()`, the default where the problem has none of its own, lets a short pilot
-            choose it, and with it whatever of rule, optimizer, batch and average is not given; the reasons are in `solution.record.auto`.
+        method: how the estimated integral becomes a loss; default: the problem's own, else `Auto()`. With `Auto()` a short pilot chooses
+            the method, and those of rule, optimizer, batch and average that are not given. Its reasons are in `solution.record.auto`.
         rule: how integrals are estimated, `MonteCarlo(8)`, `Even(16)`, ...
-        network: a recipe (`MLP(64, 3)`), an Equinox module, or a function key -> module.
-        optimizer: a recipe (`Adam(1e-3)`) or any optax transformation.
+        network: `MLP(64, 3)`, an Equinox module, or a function key -> module.
+        optimizer: `Adam(1e-3)`, or any optax transformation.
         steps: the number of optimiser steps.
         batch: points x in each step.
-        average: the answer is an exponential average of the parameters, of which this share stays at each step: 0.999 is a mean over
-            about the last 1000 steps, or the last fiftieth of all so far if that is less. 0: the answer is the network itself.
-            Averaging does not change the training; `solution.main` is the network itself, and the history has `error` of the answer
+        average: the share of an exponential average of the parameters that stays at each step; the average is the answer. 0.999 is a
+            mean over about the last 1000 steps, or over the last fiftieth of all steps if that is less. 0: the answer is the network
+            itself. Averaging does not change the training. `solution.main` is the network itself; the history has `error` of the answer
             and `error_main` of the network.
-        seeds: how many, or which; the same seed gives every method the same network, volumes and points.
+        seeds: how many seeds, or a list of them. The same seed gives every method the same initial network and the same points.
         out: a new folder for the run: settings, history and checkpoints. `resume(out)` continues it.
-        throw: raise `SolveError` if a seed failed; otherwise the status says so.
-        minutes: a time budget; what was reached by then is returned.
+        throw: raise `SolveError` if a seed failed; with False, only `solution.status` says so.
+        minutes: a time budget; then the training ends, and the solution so far is returned.
         stop: a rule to stop early, `Tolerance(1e-3)` or `Plateau()`.
         record_every: steps between two records of the history; default: a hundredth of the run.
         checkpoint_every: steps between two checkpoints; default: about every 20 seconds.
         precision: float32 or float64.
-        progress: True, False, None for a bar where there is a terminal or a notebook, or a function that is called as the training goes.
-        label: what the run is called in tables and pictures.
+        progress: True, False, None (a bar on a terminal or in a notebook), or a callback between chunks of steps.
+        label: the name of the run in tables and figures.
         origin: where the command line found the problem, for the record.
+
+    Raises:
+        ValueError: for wrong or conflicting arguments, before anything is compiled.
+        SolveError: where a seed failed and `throw` is True; it holds the solution.
+        Interrupted: after Ctrl-C; it holds the solution so far.
     """
-    budget = TimeBudget(time_budget(minutes))  # it runs from here: the pilot counts too
+    budget = TimeBudget(time_budget(minutes))  # it starts here: the pilot counts too
     folder = None if out is None else RunFolder.free(out)
     given = Defaults(method, rule, network, optimizer, steps, batch, average)
     settings = resolve(problem, given, seeds=seeds, record_every=record_every, precision=precision, stop=stop)
@@ -117,8 +124,10 @@ def resume(
 ) -> Solution:
     """Continues a run from its newest checkpoint, to its planned number of steps or to `steps` in all.
 
-    What was made in Python and is not in the folder (an equation, a network, an optax transformation of your own) must be given again.
-    A resumed run equals an uninterrupted one, bit for bit on the same devices.
+    Your own objects (an equation, a network, an optax transformation) are not in the folder and must be given again. A resumed run equals
+    an uninterrupted one, bit for bit on the same devices.
+
+        fr.resume("runs/volterra", steps=20_000)
     """
     budget = TimeBudget(time_budget(minutes))
     folder = RunFolder.open(path)
@@ -133,7 +142,7 @@ def resume(
         )
     if record.settings.values["stop"] is not None and stop is None:
         logger.warning(
-            "%s was started with stop=%s, which is not in effect now: give stop= again if you want it.", path, record.settings.text("stop")
+            "%s was started with stop=%s, which has no effect now; to keep it, give stop= again.", path, record.settings.text("stop")
         )
     given = {"problem": problem, "method": method, "rule": rule, "network": network, "optimizer": optimizer, "stop": stop}
     settings = record.settings.rebuilt("resume(path, ...)", **given, steps=total)
@@ -145,10 +154,10 @@ def resume(
 
 
 def _chosen(settings: RunSettings, wanted: Sequence[str], progress: Shown) -> tuple[RunSettings, dict[str, Any] | None]:
-    """The settings with what `Auto` chooses, and its reasons; as they are where a method is named."""
+    """The settings as `Auto` chooses them, with its reasons; unchanged where a method is given."""
     if not isinstance(settings.method, Auto):
         return settings, None
-    announce([f"pilot: {settings.method.pilot} steps choose what was not given"], progress)
+    announce([f"pilot: {settings.method.pilot} steps to choose the settings that were not given"], progress)
     choice = choose(settings.method, settings, wanted)
     announce([f"chosen: {reason}" for reason in choice.reasons], progress)
     for reason in choice.reasons:
@@ -165,7 +174,7 @@ def _finish(
     progress: Shown,
     throw: bool,
 ) -> Solution:
-    """Trains to the end, with everything that happens between chunks, and packs the result."""
+    """Trains to the end with all callbacks, and returns the solution."""
 
     def save(ended: Status) -> None:
         assert folder is not None

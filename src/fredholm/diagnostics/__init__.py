@@ -1,4 +1,4 @@
-"""What is wrong or suspicious in an equation before it is trained, and in a training afterwards."""
+"""Checks of an equation before training, and diagnoses of a training during and after it."""
 
 from fredholm.diagnostics.certificate import Certificate
 from fredholm.diagnostics.check import check

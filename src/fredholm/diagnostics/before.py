@@ -1,4 +1,4 @@
-"""What is examined before a training: errors end it, and what is suspicious is a warning."""
+"""Checks before a training: an error ends it, anything suspicious is a warning."""
 
 import warnings
 
@@ -15,7 +15,7 @@ from fredholm.training.status import ProblemWarning
 
 
 def check_settings(settings: RunSettings) -> None:
-    """Refuses what makes no sense together, before a step is compiled."""
+    """Raises `ValueError` for settings that do not fit together, before anything is compiled."""
     with jax.enable_x64(settings.precision == "float64"):
         check_equation(settings.problem, settings.rules, settings.network)
         if isinstance(settings.method, AbstractMethod):
@@ -23,7 +23,10 @@ def check_settings(settings: RunSettings) -> None:
 
 
 def warn_if_ill_posed(settings: RunSettings) -> None:
-    """Warns where a condition is missing, or random nodes have no variance. The library's own problems are not asked: its tests do."""
+    """Warns where a condition is missing, or random nodes have infinite variance.
+
+    The library's own problems are not probed here: the test suite does that.
+    """
     problem, form = settings.problem, form_of(settings.network)
     if problem.recipe() is not None:
         return

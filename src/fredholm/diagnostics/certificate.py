@@ -1,4 +1,4 @@
-"""How large is the true loss, and what does it say of the error? From points and nodes of their own, never those of the training."""
+"""Certificates: how large the true loss is, and what it says about the error, from points and nodes that the training never used."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -19,34 +19,39 @@ from fredholm.equation.residual import network_point
 from fredholm.functions.field import Field
 from fredholm.methods.protocol import independent_rows
 
-REPLICATES = 32  # independent estimates of the loss, whose spread is the interval
-POINTS = 64  # points x in each of them
-NODES = 64  # nodes of each of the two independent draws at each x
-PARTS, PART = 8, 256  # independent sets of points for the contraction, and how many points each has
-Measured = Callable[[Equation, Field, Key[Array, ""]], PyTree]  # of an equation and its u, from random numbers of its own
-OUTSIDE = 1.1  # an integral that looks at u further out than this, where the domain is [-1, 1], is no operator on the domain
+REPLICATES = 32  # independent estimates of the loss; their spread gives the interval
+POINTS = 64  # points x in each estimate
+NODES = 64  # nodes of each of the two independent estimates at each x
+PARTS, PART = 8, 256  # for the contraction: independent sets of points, and the points in each
+Measured = Callable[[Equation, Field, Key[Array, ""]], PyTree]  # (equation, u, key) -> arrays
+OUTSIDE = 1.1  # in units where the domain is [-1, 1]: integrals that evaluate u further out are no operator on the domain
 
 
 class Certificate(eqx.Module):
-    r"""An unbiased estimate of $\mathbb{E}_x\,r(x)^2$ with its 95 % interval, and where it applies the factor q of the contraction with its
-    own, and the bound $\|u - u^*\| \le \|r\|/(1 - q)$ from their upper ends; the norm is the root mean square over the domain."""
+    r"""An unbiased estimate of the true loss $\mathbb{E}_x\,r(x)^2$ with its 95 % interval.
 
-    loss: float
+    For $u = K[u] + y$ with a contraction K, also the factor q by which K contracts, with its own 95 % interval. Then
+    $\|u - u^*\| \le \|r\|/(1 - q)$ bounds the error, from the upper ends of both intervals. The norm is the root mean square over the
+    domain.
+    """
+
+    loss: float  # E[r²]
     loss_low: float
     loss_high: float
-    contraction: float = math.nan
+    contraction: float = math.nan  # q; NaN where it does not apply
     contraction_low: float = math.nan
     contraction_high: float = math.nan
 
     @property
     def error_bound(self) -> float:
-        """Where it holds, with 95 %: each of its two upper ends fails with 2.5 %. NaN where there is no contraction."""
+        """The bound on the root mean square error, at 95 % confidence: each of the two upper ends fails with probability 2.5 %. NaN where q
+        is not below 1."""
         if not self.contraction_high < 1:
             return math.nan
         return math.sqrt(max(self.loss_high, 0.0)) / (1 - self.contraction_high)
 
     def scores(self) -> dict[str, float]:
-        """The numbers by name; those of the bound only where there is one."""
+        """The numbers by name; contraction and bound only where the bound exists."""
         found = {"true_loss": self.loss, "true_loss_low": self.loss_low, "true_loss_high": self.loss_high}
         if math.isnan(self.error_bound):
             return found
@@ -55,9 +60,9 @@ class Certificate(eqx.Module):
 
 
 def certificates(equations: Sequence[Equation], fields: Sequence[Field], number: int = 0) -> list[Certificate]:
-    """One for each seed: its equation and its network. Another `number` gives other points and nodes."""
+    """One certificate for each seed, from its equation and its network. Another `number` gives other points and nodes."""
     losses, stretched = _losses(equations[0]), _stretched(equations[0])
-    # A key of nothing else: those of a training are made from (seed, step).
+    # A key that no training uses: theirs are made from (seed, step).
     key = jax.random.fold_in(jax.random.key(2**31 - 1), number)
     found = []
     for equation, u in zip(equations, fields, strict=True):
@@ -68,7 +73,7 @@ def certificates(equations: Sequence[Equation], fields: Sequence[Field], number:
 
 
 def _losses(equation: Equation) -> Measured:
-    """`losses(equation, u, key)`: independent unbiased estimates of the true loss, each from points and nodes of its own."""
+    """`losses(equation, u, key)`: an array of independent, unbiased estimates of the true loss."""
     rules = independent_rules(equation, net=NODES)
 
     def compute(equation: Equation, u: Field, key: Key[Array, ""]) -> Float[Array, "r"]:
@@ -84,7 +89,7 @@ def _losses(equation: Equation) -> Measured:
 
 
 def _compiled(compute: Measured) -> Measured:
-    """The function as one program for every seed: what differs between seeds are the arrays of equation and network."""
+    """The function, compiled once for all seeds: they differ only in the arrays of equation and network."""
     static: list[PyTree] = []
 
     @jax.jit
@@ -101,8 +106,10 @@ def _compiled(compute: Measured) -> Measured:
 
 
 def _stretched(equation: Equation) -> Measured | None:
-    """`stretched(equation, u, key)`: test functions at random points, and what the integrals, linearised about u, make of them. None
-    where f is not u itself, or where the integrals look at u outside of the domain."""
+    """`stretched(equation, u, key)`: test functions at random points, and their images under the integrals linearised about u.
+
+    None where f is not u itself, or where the integrals evaluate u outside the domain.
+    """
     if equation.f is None or not equation.integrals or equation.outputs != 1 or equation.unknowns:
         return None
     if network_point(pick(sample_points(equation, 1), 0)) is None:
@@ -144,8 +151,11 @@ def _stretched(equation: Equation) -> Measured | None:
 
 
 def contraction_interval(basis: np.ndarray, inner: np.ndarray) -> tuple[float, float, float]:
-    """The largest factor by which the integrals stretch a test function in the mean square, and the interval of that factor for the
-    function that is stretched most, over independent sets of points. It is the worst function on these points: a safe overestimate."""
+    """The largest factor by which the integrals stretch a test function in the mean square, with its 95 % interval.
+
+    The worst test function is chosen on all points, so the factor is a safe overestimate. The interval comes from that function's factors
+    on independent sets of points.
+    """
     basis, inner = np.asarray(basis, float), np.asarray(inner, float)
     orthonormal = np.linalg.inv(np.linalg.qr(basis / np.sqrt(len(basis)))[1])
     worst = orthonormal @ np.linalg.svd(inner @ orthonormal)[2][0]

@@ -1,4 +1,4 @@
-"""`check`: an equation is tried before it is trained, and what is wrong or suspicious is said."""
+"""`check`: tries an equation before it is trained, and reports what is wrong or suspicious."""
 
 from collections.abc import Callable
 from functools import partial
@@ -21,15 +21,19 @@ from fredholm.rules.monte_carlo import MonteCarlo
 
 
 def check(problem: Equation, *, rule: AbstractRule | None = None, network: object = None) -> Report:
-    """Tries an equation on random points, without training, and says what is wrong or suspicious.
+    """Tries an equation on random points, without training, and reports what is wrong or suspicious.
 
-    It looks at shapes and numbers; at the residual of the exact solution, if there is one, with integrals that have converged; at the
-    variance of a random node of each integral; and for functions that can be added to u without anything noticing.
+    It examines four things: shapes and finite numbers; the residual of the exact solution, if there is one, with converged integrals; the
+    variance of random nodes of each integral; and uniqueness, whether a function can be added to u that neither the equation nor its
+    conditions notice.
 
     Args:
         problem: the equation.
-        rule: the rule that you will solve it with, if its nodes should be tried too.
-        network: the network that you will solve it with.
+        rule: the rule for the integrals; default: the problem's own, else `MonteCarlo(1)`.
+        network: the network for u; default: the problem's own, else a small MLP.
+
+    Returns:
+        A `Report`: print it, or read `report.ok`, `report.findings` and `report.symptoms`.
     """
     if not isinstance(problem, Equation):
         raise ValueError(f"check: got {problem!r}; expected an Equation, for instance fr.problems.Volterra().")
@@ -50,36 +54,36 @@ def _report(problem: Equation, findings: list[Finding]) -> Report:
 
 
 def describe_undetermined(found: Undetermined) -> str:
-    """The warning of `solve` and of `check`."""
+    """The text of the warning, for `solve` and `check`."""
     if found.is_rough:
         return (
-            "the equation is ill-posed (of the first kind): u stands under integrals only, which smooth it, and a rough part of u changes "
-            f"the residual by a share of {found.share:.0e} of what a smooth one does. So the network's own smoothness chooses among many "
-            "u, and noise comes back magnified. Use nodes without noise, Gauss(n), and add what else you know of u: a Condition, Data."
+            "the equation is ill-posed (of the first kind): u appears only under integrals, which smooth it. A rough part of u changes the "
+            f"residual {found.share:.0e} times as much as a smooth one. So many u fit, the network's smoothness chooses among them, and "
+            "noise is magnified. Use nodes without noise, Gauss(n), and add what else you know of u: a Condition, Data."
         )
     add = "Add a Condition (a value, a slope, Periodic, Data or an IntegralCondition)."
-    if found.looks_outside:
-        add += " Or hold u outside: a wider domain, a Condition there, or jnp.mod or jnp.clip of the point in g."
+    if found.evaluates_outside:
+        add += " Or determine u outside: use a wider domain, a Condition there, or jnp.mod or jnp.clip of the point in g."
     intended = "If this is intended, declare it with score=: Equation(evaluation=fr.Evaluation(at=..., score='mse_mean_free'))."
     return f"the solution is not unique: {found}. {add} {intended}"
 
 
 def describe_heavy_tail(found: HeavyTail) -> str:
-    """The warning of `solve` and of `check`."""
+    """The text of the warning, for `solve` and `check`."""
     return (
-        f"{found.where}: a random node has infinite variance (tail index {found.index:.1f}, finite above 2), so no number of them settles. "
+        f"{found.where}: a random node has infinite variance (tail index {found.index:.1f}, finite above 2), so more nodes do not help. "
         f"{ENDLESS if found.is_endless else SINGULAR}"
     )
 
 
 def is_intended(problem: Equation) -> str | None:
-    """What the problem says itself that it cannot see, since its score leaves it out; None where it says nothing."""
+    """The part of u that the problem declares free, because its score leaves it out; None where it declares nothing."""
     metric = None if problem.evaluation is None else METRICS[problem.evaluation.score]
     return f"the score {metric.name} leaves out {metric.blind_to}" if metric is not None and metric.blind_to else None
 
 
 def _guarded(part: Callable[[Equation], list[Finding]], problem: Equation) -> list[Finding]:
-    """A part that cannot be computed is a finding, and not the end of the check."""
+    """Runs one part of the check; where it cannot be computed, that is a finding and not an error."""
     try:
         return part(problem)
     except ValueError as error:
@@ -101,7 +105,7 @@ def _exact(problem: Equation) -> list[Finding]:
     if problem.exact is None:
         return []
     if problem.unknowns:
-        return [Finding("note", "exact solution", "not tried, since the true values of the unknowns are not known")]
+        return [Finding("note", "exact solution", "not tried: the true values of the unknowns are not known")]
     return [
         Finding("warning", "exact solution", f"it does not satisfy {found}, at {found.wrong:.0%} of the points")
         if found.is_wrong
@@ -112,8 +116,8 @@ def _exact(problem: Equation) -> list[Finding]:
 
 SINGULAR = "Put the singularity into the measure (PowerLaw), transform it away, or use fit_importance(...)."
 ENDLESS = (
-    "On an infinite measure u must fall off: give it that by its form, Constrained(MLP(), lambda n, x: jnp.exp(-x[0]) * n(x)), try a "
-    "larger scale=, or end the integral where nothing is left, Interval(x[0], 20.0)."
+    "On an infinite measure u must decay. Build the decay into the network, Constrained(MLP(), lambda n, x: jnp.exp(-x[0]) * n(x)), try a "
+    "larger scale=, or cut the integral off where u is negligible, Interval(x[0], 20.0)."
 )
 
 

@@ -1,4 +1,4 @@
-"""Why a training failed: what its history shows, and what a few fresh samples tell."""
+"""Why a training failed: from its history, and from a few fresh samples."""
 
 import dataclasses
 import math
@@ -38,20 +38,20 @@ if TYPE_CHECKING:
     import xarray
 
 UNSOLVED = 1e-3  # a true loss above this share of the squared terms of the equation is worth a diagnosis
-GRADIENTS = 32  # of the run's own batch, from which signal and noise of its gradient are told apart
-NOISY = 3.0  # a gradient whose noise is so many times its signal, in the mean square, walks at random
-POINTS = 512  # at which terms and units are examined
-SEARCHED, NODES = 128, 16  # points x of the search, and nodes of each integral there: always the same, so that nothing in it is random
+GRADIENTS = 32  # gradients, each from a batch of the run's size, that separate the signal from the noise
+NOISY = 3.0  # with more noise than this times the signal, in the mean square, the gradient is a random walk
+POINTS = 512  # points at which terms and hidden units are examined
+SEARCHED, NODES = 128, 16  # points x of the search, and nodes of each integral: fixed, so that nothing in it is random
 DESCENT = 300  # steps of the search
-DOWNHILL = 0.5  # a search that lowers the loss by this share shows that there is a way down
-DEAD = 0.25  # the share of units that never fire from which on a network has lost much of what it could do
-WIDTH, DEPTH = 64, 3  # of a network that should be large enough
+DOWNHILL = 0.5  # a search that lowers the loss by this share shows that the network can do better
+DEAD = 0.25  # from this share of dead hidden units on, the network has lost much of its capacity
+WIDTH, DEPTH = 64, 3  # of a network that should be large enough: the least that is recommended
 BETTER = Adam(3e-3, Cosine())
 Descent = tuple[PyTree, PyTree, Float[Array, ""]]  # parameters, the optimiser's state, and the least loss so far
 
 
 class TrueLoss(AbstractMethod[None]):
-    """The product of two independent residuals, with nodes as good as they get: what every method should minimise."""
+    """The product of two independent residuals, from the best nodes there are: the loss that every method should minimise."""
 
     def rows(
         self, u: Function, state: None, residual: AbstractResidual, rules: Sequence[AbstractRule], x: Place, key: Key[Array, ""]
@@ -60,7 +60,7 @@ class TrueLoss(AbstractMethod[None]):
 
 
 class Diagnosis(Report):
-    """The report of a diagnosis; `certificate` is that of the seed that was examined, or None where there can be none."""
+    """The report of a diagnosis. `certificate` belongs to the seed that was examined; None where one given sample at each x allows none."""
 
     def __init__(self, label: str, findings: Sequence[Finding], certificate: Certificate | None):
         super().__init__(f"{'diagnosis':<12}{label}", findings, verdicts=("nothing is wrong", "see below"))
@@ -68,16 +68,18 @@ class Diagnosis(Report):
 
 
 def diagnose(label: str, history: "xarray.Dataset", method: AbstractMethod, subject: Trained, known: Sequence[Finding] = ()) -> Diagnosis:
-    """What is known already and what the history shows, then the equation, then the network and its gradient. What was found first explains
-    what would come after: the gradient is asked only where nothing else is wrong with the training and the equation is not solved."""
+    """Examines a training: its history first, then the equation, then the network and its gradient. `known` are findings from before.
+
+    Earlier findings explain later ones. So the gradient is examined only where the equation is not solved and nothing else is wrong.
+    """
     shown = symptoms_in_history(history, method, int(history["step"][-1]) if history.sizes["step"] else 0, subject)
     form = subject.u.network.form if isinstance(subject.u.network, Formed) else None
     findings = [*known, *shown, *_heavy_tails(subject, form), *_dead_units(subject)]
     explained = bool(findings)
-    findings += _uniqueness(subject.equation, form)  # what is free besides explains nothing of a residual
+    findings += _uniqueness(subject.equation, form)  # not an explanation: a free part of u does not raise the residual
     try:
         found = certificates([subject.equation], [subject.answer])[0]
-    except ValueError as error:  # one given sample at each x
+    except ValueError as error:  # with one given sample at each x there is no unbiased estimate
         return Diagnosis(label, [Finding("note", "certificate", str(error)), *findings], None)
     share = found.loss / scale(subject)
     if share > UNSOLVED and not explained:
@@ -96,7 +98,7 @@ def describe(found: Certificate, share: float) -> str:
 
 
 def scale(subject: Trained) -> float:
-    """The mean square of the terms that cancel in a solution: f, y and the integrals."""
+    """The mean square of f, y and the integrals: the terms that cancel in a solution."""
     equation, u = subject.equation, subject.answer
     rules = independent_rules(equation)
 
@@ -115,19 +117,19 @@ def _uniqueness(equation: Equation, form: Form | None) -> list[Finding]:
     intended = is_intended(equation)
     if intended is None:
         return [Finding("warning", "uniqueness", describe_undetermined(found), {})]
-    text = f"the solution is not unique: {found}. Some of it is intended ({intended}), but nothing else: add a Condition for the rest."
+    text = f"the solution is not unique: {found}. Only a part of this is intended ({intended}): add a Condition for the rest."
     return [Finding("warning", "uniqueness", text, {})]
 
 
 def _heavy_tails(subject: Trained, form: Form | None) -> list[Finding]:
-    """Integrals whose random nodes have no variance; nodes without noise have none to lack."""
+    """Integrals whose random nodes have infinite variance; nothing where the nodes are not random."""
     if not any(rule.is_random for rule in subject.rules):
         return []
     return [Finding("warning", "variance", describe_heavy_tail(found), {}) for found in heavy_tails(subject.equation, form)]
 
 
 def _dead_units(subject: Trained) -> list[Finding]:
-    """The hidden units of a perceptron that are the same at every point where the network is evaluated."""
+    """Hidden units of a perceptron that have the same value at every point."""
     network, points = _inner(subject), probe_points(subject.equation, POINTS)
     if not isinstance(network, Perceptron) or points is None:
         return []
@@ -152,13 +154,13 @@ def _dead_units(subject: Trained) -> list[Finding]:
 
 
 def _inner(subject: Trained) -> Function:
-    """The network itself, without the form that it may stand in."""
+    """The network inside a `Constrained` form, or the network itself."""
     network = subject.u.network
     return network.network.network if isinstance(network, Formed) else network
 
 
 def _shape(subject: Trained) -> MLP:
-    """The perceptron as a recipe; the usual one where the network is none."""
+    """The `MLP` that builds this perceptron; a usual one where the network is not a perceptron."""
     inner = _inner(subject)
     if not isinstance(inner, Perceptron):
         return MLP(WIDTH, DEPTH, "tanh")
@@ -166,17 +168,17 @@ def _shape(subject: Trained) -> MLP:
 
 
 def _like(subject: Trained, network: MLP) -> AbstractNetwork:
-    """Another network in the form that this one stands in, so that what the form holds still holds."""
+    """Another network in the same `Constrained` form, so that its conditions still hold."""
     return Constrained(network, subject.u.network.form) if isinstance(subject.u.network, Formed) else network
 
 
 def _why_unsolved(method: AbstractMethod, subject: Trained, share: float) -> Finding:
-    """Noise, an optimiser that does not go where it should, or a network that cannot: told apart by a short descent without noise."""
+    """Capacity, noise or the optimiser: a short descent without noise tells which of them it is."""
     lowered = search(subject)
     if lowered < DOWNHILL:
         text = (
-            f"the residual stays at {math.sqrt(share):.1%} of the equation's terms, and {DESCENT} steps from here without any noise lower "
-            f"the loss by {lowered:.0%} only: the network cannot represent the solution. Use a wider or deeper one."
+            f"the residual stays at {math.sqrt(share):.1%} of the equation's terms, and {DESCENT} more steps without noise lower "
+            f"the loss by only {lowered:.0%}: the network cannot represent the solution. Use a wider or deeper one."
         )
         known = _shape(subject)
         larger = dataclasses.replace(known, width=max(WIDTH, 2 * known.width), depth=max(DEPTH, known.depth + 1))
@@ -187,7 +189,7 @@ def _why_unsolved(method: AbstractMethod, subject: Trained, share: float) -> Fin
         wanted = max(2 * batch, min(4096, 2 ** math.ceil(math.log2(10 * batch * noise))))
         text = (
             f"the gradient is noise: with a batch of {batch} its noise is {noise:.0f} times its signal, while {DESCENT} steps "
-            f"without noise would lower the loss by {lowered:.0%}. Use a batch of {wanted}, a falling learning rate, and the average."
+            f"without noise would lower the loss by {lowered:.0%}. Use a batch of {wanted}, a falling learning rate, and an average."
         )
         return Finding("warning", "noise", text, {"batch": wanted, "optimizer": BETTER, "average": 0.999})
     clear = (
@@ -202,7 +204,7 @@ def _why_unsolved(method: AbstractMethod, subject: Trained, share: float) -> Fin
 
 
 def noise_to_signal(method: AbstractMethod, subject: Trained) -> float:
-    """The variance of the run's own gradient over the square of its mean, summed over the parameters."""
+    """The variance of the run's own gradient divided by its squared mean, both summed over the parameters."""
     equation, u = subject.equation, subject.u
     state = method.state_at(u, subject.target, equation, subject.batch, jax.random.key(13))
 
@@ -213,12 +215,12 @@ def noise_to_signal(method: AbstractMethod, subject: Trained) -> float:
     samples = np.asarray(jax.jit(lambda keys: jax.lax.map(gradient, keys))(jax.random.split(jax.random.key(14), GRADIENTS)), float)
     variance = float(samples.var(axis=0, ddof=1).sum())
     signal = float((samples.mean(axis=0) ** 2).sum()) - variance / GRADIENTS
-    # A signal below its own error is not zero but unknown.
+    # A signal below its own error is unknown, not zero.
     return variance / max(signal, variance / GRADIENTS / 10)
 
 
 def search(subject: Trained) -> float:
-    """By which share a short descent of the true loss, conditions included, lowers it: from the network as it is, on fixed points."""
+    """The share by which a short descent from the trained network lowers the true loss, conditions included, on fixed points."""
     equation, u = subject.equation, subject.u
     rules = [rule for residual in (equation, *equation.conditions) for rule in independent_rules(residual, net=NODES)]
     optimizer, key = optax.adam(BETTER.learning_rate), jax.random.key(15)
@@ -240,4 +242,4 @@ def search(subject: Trained) -> float:
         return first, jax.lax.fori_loop(0, DESCENT, step, (start, optimizer.init(start), first))[2]
 
     first, least = (float(value) for value in descend(start))
-    return min(max(0.0, 1 - least / first), 1.0) if first > 0 else 0.0  # products of independent draws may fall below 0
+    return min(max(0.0, 1 - least / first), 1.0) if first > 0 else 0.0  # products of independent residuals may fall below 0

@@ -1,4 +1,4 @@
-"""Does the exact solution satisfy the equation? Its residual, with the error bar of the integrals."""
+"""Does the exact solution satisfy the equation? Its residual, with the error bars of the integrals."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,9 +19,9 @@ from fredholm.functions.field import Field
 from fredholm.rules.base import AbstractRule
 
 PLACES = 32  # points x
-NODES, REPLICATES = 1 << 10, 8  # of a scrambled net, which gives each integral with an error bar
-TOLERANCE = 1e-3  # a residual below this share of the equation's terms is none
-WRONG = 0.25  # the share of points with a residual from which on the solution is called wrong; a few may lie at singularities
+NODES, REPLICATES = 1 << 10, 8  # of scrambled nets, which give each integral an error bar
+TOLERANCE = 1e-3  # a residual below this share of the equation's terms counts as zero
+WRONG = 0.25  # from this share of points with a residual on, the solution is wrong; a few points may lie at singularities
 
 
 class Truth(eqx.Module):
@@ -35,17 +35,17 @@ class Truth(eqx.Module):
 
 
 class ExactResidual(eqx.Module):
-    """What the exact solution leaves of the equation, or of a condition."""
+    """The residual of the exact solution in the equation, or in a condition."""
 
     where: str  # "the equation", "condition 1"
     size: float  # the median |residual| over the points
     error: float  # its median standard error
     scale: float  # the median size of the terms that should cancel
-    wrong: float  # the share of points where the residual is neither noise nor small
+    wrong: float  # the share of points where the residual is neither small nor explained by noise
 
     @property
     def is_wrong(self) -> bool:
-        """True where it is not a solution."""
+        """True where `exact` does not satisfy the equation."""
         return self.wrong >= WRONG
 
     def __str__(self) -> str:
@@ -53,7 +53,7 @@ class ExactResidual(eqx.Module):
 
 
 def exact_residuals(equation: Equation) -> list[ExactResidual]:
-    """The residuals of the exact solution, in double precision, with integrals that have converged."""
+    """The residuals of the exact solution, in double precision, with converged integrals."""
     with jax.enable_x64(True):
         equation = equation.realize(jax.random.key(0))
         u = Field(Truth(equation.exact), {}, equation.inputs, equation.outputs)
@@ -65,7 +65,7 @@ def exact_residuals(equation: Equation) -> list[ExactResidual]:
 
 
 def _converged(residual: AbstractResidual) -> list[AbstractRule]:
-    """Scrambled nets, whose replicates give an error bar; every atom, every given sample."""
+    """A rule for each integral: scrambled nets, whose replicates give an error bar; for given samples, all of them."""
     return [
         reference_rule(measure) if measure.samples is not None else independent_rule(measure, net=NODES)
         for measure in measures_of(residual)
@@ -87,10 +87,10 @@ def _residual(where: str, residual: AbstractResidual, rules: Sequence[AbstractRu
     total = local + inside.mean(axis=1)
     error = inside.std(axis=1, ddof=1) / np.sqrt(REPLICATES)
     scale = np.maximum(np.abs(local), np.abs(inside.mean(axis=1)))
-    # A residual that should be small everywhere is measured by the terms' usual size, not by where they happen to vanish.
+    # The residual is compared with the usual size of the terms: at a single point they may happen to vanish.
     usual = float(np.median(scale))
     wrong = ~np.isfinite(total) | (np.abs(total) > 6 * error + TOLERANCE * np.maximum(usual, 1e-12))
     if not residual.integrals and where != "the equation":
-        usual = 1.0  # A pointwise condition holds both sides in one number: small is small beside 1.
+        usual = 1.0  # A pointwise condition is one number, value minus wanted value, so there are no terms to compare with but 1.
         wrong = ~np.isfinite(total) | (np.abs(total) > TOLERANCE)
     return ExactResidual(where, float(np.median(np.abs(total))), float(np.median(error)), usual, float(wrong.any(axis=-1).mean()))

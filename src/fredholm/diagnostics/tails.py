@@ -1,4 +1,4 @@
-"""Do the integrals have a variance? Where they have none, random nodes never settle, however many there are."""
+"""Is the variance of the integrals finite? Where it is not, no number of random nodes is enough."""
 
 import equinox as eqx
 import jax
@@ -17,15 +17,15 @@ from fredholm.functions.mlp import MLP
 PROBE = MLP(8, 1, "tanh")
 PLACES = 4  # points x
 SAMPLES = 1 << 15  # nodes at each of them
-TAIL = 1 << 7  # how many of the largest values make the tail
+TAIL = 1 << 7  # the number of largest values that make the tail
 
 
 class HeavyTail(eqx.Module):
-    """An integral whose samples have no variance."""
+    """An integral whose samples have infinite variance."""
 
     where: str  # "integral 1", "condition 2, integral 1"
     index: float  # the tail index: P(|omega g| > v) falls like v to the minus this
-    is_endless: bool  # the measure is infinite: it is the integrand that does not fall off, and not a singularity
+    is_endless: bool  # the measure is infinite: the cause is an integrand that does not decay, not a singularity
 
 
 def tail_index(values: np.ndarray) -> float:
@@ -38,8 +38,10 @@ def tail_index(values: np.ndarray) -> float:
 
 
 def heavy_tails(equation: Equation, form: Form | None = None) -> list[HeavyTail]:
-    """The integrals of the equation and of its conditions that look as if a random node had infinite variance; `form` is that of a
-    `Constrained` network."""
+    """The integrals of the equation and its conditions whose random nodes seem to have infinite variance.
+
+    `form` is the form of a `Constrained` network, if u has one.
+    """
     found = []
     with jax.enable_x64(True):
         equation = equation.realize(jax.random.key(0))
@@ -69,5 +71,5 @@ def _index(residual: AbstractResidual, integral: Integral, u: Field) -> float:
 
     drawn = [np.asarray(sampled(key)) for key in jax.random.split(jax.random.key(3), PLACES)]
     if drawn[0].ndim == 0:
-        return np.inf  # Given samples: there are no more to look at.
+        return np.inf  # Given samples: there are no others to examine.
     return float(np.median([tail_index(values) for values in drawn]))

@@ -1,4 +1,4 @@
-"""Is the solution determined? Test functions are added to u, and the equation and its conditions are asked whether they notice."""
+"""Is the solution unique? Test functions are added to u: does the residual of the equation, or of a condition, change?"""
 
 import itertools
 import math
@@ -24,35 +24,35 @@ from fredholm.functions.mlp import MLP
 from fredholm.rules.base import AbstractRule
 
 Numbers = TypeVar("Numbers", np.ndarray, Array)
-PROBE = MLP(8, 1, "tanh")  # about which function the equation is linearised
-POINTS = 128  # points of the equation, and of each of its conditions, at least
-GAUSS, NET = (24, 12), 512  # nodes of the integrals, on each of one and of two axes, and on more
+PROBE = MLP(8, 1, "tanh")  # the equation is linearised about this u
+POINTS = 128  # least number of points for the equation and for each condition
+GAUSS, NET = (24, 12), 512  # nodes of an integral: for each axis of one and of two, and in all for more axes
 MOST_FUNCTIONS = 60  # test functions for each output
 HIGHEST_DEGREE = 14
-UNBOUNDED_DEGREE = 8  # where nodes may lie far outside of the domain, and high powers are huge
-FALL = 30.0  # how fast test functions end beyond the domain where an integral has an infinite measure
-SMOOTH = 3  # polynomials up to this degree say what a direction usually changes
-BLIND = 1e-4  # a direction that changes the residual by less than this share of it is not seen; measured in docs/method.md
-MARGIN = 0.1  # so many widths of the domain beyond it u is outside, and not just between the last point that was drawn and the edge
+UNBOUNDED_DEGREE = 8  # the same where nodes may lie far outside the domain, and high powers are huge
+FALL = 30.0  # how fast test functions decay beyond the domain where an integral has an infinite measure
+SMOOTH = 3  # polynomials up to this degree define the usual change of the residual
+BLIND = 1e-4  # a direction that changes the residual by less than this share of the usual change is free; measured in docs/method.md
+MARGIN = 0.1  # in widths of the domain: only beyond this is a point outside; closer, it may lie between the last sampled point and the edge
 EVERYWHERE = ("a constant", "a linear function")
-WAVES = 40.0, 80.0  # numbers of radians across the domain, from which the order of derivatives is read
+WAVES = 40.0, 80.0  # radians across the domain of two waves; the ratio of their residuals gives the order of the derivatives
 
 
 class Undetermined(eqx.Module):
-    """A direction that neither the equation nor its conditions see."""
+    """A direction in which u can change without changing the equation or its conditions."""
 
     name: str  # "a constant", ...
-    share: float  # what it changes, relative to what directions usually change
+    share: float  # how much it changes the residual, relative to the usual change
     orders: tuple[int, ...] | None  # the order of the derivatives of f along each axis of the network's input, where f can be probed
-    is_rough: bool  # u stands under integrals only, and all smooth functions are seen: what is not is smoothed away, an ill-posed equation
-    looks_outside: bool  # the integrals ask for u outside of the domain
+    is_rough: bool  # an ill-posed equation: u appears only under integrals, which smooth the direction away; smooth ones are determined
+    evaluates_outside: bool  # the integrals evaluate u outside the domain
 
     def __str__(self) -> str:
         text = f"{self.name} can be added to u, and neither the equation nor its conditions notice (share {self.share:.0e})"
         if self.orders is not None and any(self.orders):
             found = ", ".join(f"{order} along axis {axis}" for axis, order in enumerate(self.orders) if order)
             text += f"; f has derivatives of order {found}, which need conditions"
-        if self.looks_outside:
+        if self.evaluates_outside:
             text += "; the integrals evaluate u outside of the domain, where no equation holds"
         return text
 
@@ -60,7 +60,7 @@ class Undetermined(eqx.Module):
 class Perturbed(eqx.Module):
     r"""A network with polynomials of the point added to each output.
 
-    Where an integral has an infinite measure, no polynomial has an integral: all is multiplied by a function that is 1 in the box of the
+    On an infinite measure no polynomial has a finite integral. There the sum is multiplied by a function that is 1 in the box of the
     domain, $|\xi_i| \le 1$, and falls as $e^{-30(|\xi_i| - 1)^2}$ beyond.
     """
 
@@ -69,7 +69,7 @@ class Perturbed(eqx.Module):
     center: np.ndarray  # of shape (d,)
     scale: np.ndarray  # of shape (d,)
     exponents: np.ndarray  # of shape (k, d)
-    falls: bool = eqx.field(static=True)  # to 0 beyond the domain
+    falls: bool = eqx.field(static=True)  # whether it decays to 0 beyond the domain
 
     def __call__(self, x: Float[Array, "d"]) -> Float[Array, "m"]:
         xi = (x - self.center) / self.scale
@@ -84,19 +84,19 @@ def polynomials(exponents: np.ndarray, x: Numbers) -> Numbers:
 
 
 def undetermined(equation: Equation, form: Form | None = None) -> Undetermined | None:
-    """What the equation and its conditions leave open, or None; `form` is that of a `Constrained` network."""
+    """A direction of u that the equation and its conditions leave free, or None. `form` is the form of a `Constrained` network."""
     with jax.enable_x64(True):
         equation = equation.realize(jax.random.key(0))
         u = fresh_field(equation, PROBE)
         places = _places(equation)
         exponents = exponents_of(equation.inputs, UNBOUNDED_DEGREE if any(map(_has_no_end, _measures(equation))) else HIGHEST_DEGREE)
         low, high = np.min(places, axis=0), np.max(places, axis=0)
-        center, scale = (low + high) / 2, np.where(high > low, (high - low) / 2, 1.0)  # the same points become [-1, 1]
+        center, scale = (low + high) / 2, np.where(high > low, (high - low) / 2, 1.0)  # maps the box of the places to [-1, 1]
         jacobian = np.concatenate(list(_jacobians(equation, u, center, scale, exponents, form)))
         if not np.all(np.isfinite(jacobian)):
             return None
         basis = polynomials(exponents, (places - center) / scale)
-        # In the order of their degrees the test functions become orthonormal on the places.
+        # Orthonormalises the test functions on the places, in the order of their degrees.
         orthonormal = np.linalg.inv(np.linalg.qr(basis / np.sqrt(len(basis)))[1])
         k, m = len(exponents), equation.outputs
         changes = _whitened(jacobian, orthonormal, m)
@@ -109,11 +109,11 @@ def undetermined(equation: Equation, form: Form | None = None) -> Undetermined |
         name = _named(changes, exponents, m, usual) or _described(equation, directions[-1], orthonormal, exponents, center, scale, places)
         seen = float(np.linalg.svd(changes[:, : m * k][:, smooth], compute_uv=False)[-1])
         is_rough = equation.is_weak and usual > 0 and seen > BLIND * usual
-        return Undetermined(name, share, _orders(equation, u, center, scale), is_rough, _looks_outside(equation, u, center, scale))
+        return Undetermined(name, share, _orders(equation, u, center, scale), is_rough, _evaluates_outside(equation, u, center, scale))
 
 
 def _whitened(jacobian: np.ndarray, orthonormal: np.ndarray, outputs: int) -> np.ndarray:
-    """The change of the residual by each orthonormal test function, and by each unknown."""
+    """The change of the residual with each orthonormal test function, and with each unknown."""
     k = len(orthonormal)
     blocks = [jacobian[:, output * k : (output + 1) * k] @ orthonormal for output in range(outputs)]
     return np.concatenate([*blocks, jacobian[:, outputs * k :]], axis=1)
@@ -122,7 +122,7 @@ def _whitened(jacobian: np.ndarray, orthonormal: np.ndarray, outputs: int) -> np
 def _jacobians(
     equation: Equation, u: Field, center: np.ndarray, scale: np.ndarray, exponents: np.ndarray, form: Form | None
 ) -> Iterator[np.ndarray]:
-    """The derivative of the equation's residual, then of each condition's, by the coefficients of the test functions and the unknowns."""
+    """The Jacobian of the equation's residual, then of each condition's, by the test functions' coefficients and the unknowns."""
     own = [rule for residual in (equation, *equation.conditions) for rule in reference_rules(residual, gauss=GAUSS, net=NET)]
     names = sorted(u.unknowns)
     count = max(POINTS, 2 * u.outputs * len(exponents))
@@ -159,7 +159,7 @@ def _jacobians(
 
 
 def _places(equation: Equation) -> np.ndarray:
-    """Where the network is looked at: at x, or where x is a volume at the nodes of its integrals."""
+    """Points where the network is evaluated: x itself, or where x is a volume, nodes of its integrals."""
     points = sample_points(equation, POINTS, seed=1)
     if network_point(points) is not None:
         return np.asarray(network_point(points))
@@ -176,7 +176,7 @@ def _places(equation: Equation) -> np.ndarray:
 
 
 def exponents_of(inputs: int, highest: int) -> np.ndarray:
-    """The exponents of all polynomials up to the highest total degree that stays below the number of test functions."""
+    """The exponents of all monomials up to some total degree: `highest`, or less where there would be more than `MOST_FUNCTIONS`."""
     degree = 1
     while degree < highest and math.comb(inputs + degree + 1, inputs) <= MOST_FUNCTIONS:
         degree += 1
@@ -187,14 +187,14 @@ def exponents_of(inputs: int, highest: int) -> np.ndarray:
 
 
 def _low(inputs: int, degree: int) -> list[tuple[int, ...]]:
-    """The exponents up to total degree 2, without walking through a large grid."""
+    """The exponents up to total degree 2, without the full grid of exponents."""
     units = [tuple(int(i == axis) for i in range(inputs)) for axis in range(inputs)]
     pairs = [tuple(np.add(a, b)) for a, b in itertools.combinations_with_replacement(units, 2)] if degree > 1 else []
     return [(0,) * inputs, *units, *pairs]
 
 
 def _named(changes: np.ndarray, exponents: np.ndarray, outputs: int, usual: float) -> str | None:
-    """A constant, or a linear function, where that alone is not seen."""
+    """\"a constant\" or \"a linear function\" where that alone is free, else None."""
     k, degrees = len(exponents), exponents.sum(axis=1)
     for degree, name in enumerate(EVERYWHERE):
         for output in range(outputs):
@@ -213,7 +213,7 @@ def _described(
     scale: np.ndarray,
     places: np.ndarray,
 ) -> str:
-    """An unknown and what goes with it, or a function by some of its values."""
+    """The direction in words: an unknown that can change, or a function by three of its values."""
     k, m = len(exponents), equation.outputs
     unknowns = direction[m * k :]
     if unknowns.size and np.abs(unknowns).max() > 0.01:
@@ -241,8 +241,8 @@ def _has_no_end(domain: AbstractDomain) -> bool:
     return any(base in (Base.NORMAL, Base.HALF_LINE) for base in domain.bases)
 
 
-def _looks_outside(equation: Equation, u: Field, center: np.ndarray, scale: np.ndarray) -> bool:
-    """Whether a function that is 0 in the box of the domain, and not outside, changes the residual."""
+def _evaluates_outside(equation: Equation, u: Field, center: np.ndarray, scale: np.ndarray) -> bool:
+    """True where a function that is 0 in the box of the domain and positive outside changes the residual."""
     points = sample_points(equation, 32, seed=2)
     if network_point(points) is None or _has_no_end(equation.domain):
         return False
@@ -258,7 +258,7 @@ def _looks_outside(equation: Equation, u: Field, center: np.ndarray, scale: np.n
 
 
 def _slope(value: Callable[[Field, Place], Array], u: Field, function: Function, x: Place) -> Float[Array, "e"]:
-    """How value(u, x) changes with the amplitude of a function that is added to u."""
+    """The derivative of value(u + amplitude * function, x) by the amplitude, at 0."""
 
     def added(amplitude: Float[Array, ""]) -> Float[Array, "e"]:
         return value(Field(lambda p: u.network(p) + amplitude * function(p), u.unknowns, u.inputs, u.outputs), x)
@@ -267,7 +267,7 @@ def _slope(value: Callable[[Field, Place], Array], u: Field, function: Function,
 
 
 def _orders(equation: Equation, u: Field, center: np.ndarray, scale: np.ndarray) -> tuple[int, ...] | None:
-    """The order of the derivatives of f along each axis: a wave of s radians is magnified by s to that power."""
+    """The order of the derivatives of f along each axis: order p multiplies a wave of s radians by s to the power p."""
     points = sample_points(equation, 32, seed=2)
     if equation.f is None or network_point(points) is None or equation.inputs > 20:
         return None

@@ -1,4 +1,4 @@
-"""Before anything is compiled: the equation is tried on a few concrete points, and what is wrong with it is said in its own terms."""
+"""Tries an equation on a few concrete points before anything is compiled, with errors in the user's own terms."""
 
 from collections.abc import Callable, Sequence
 
@@ -19,7 +19,7 @@ from fredholm.functions.protocol import AbstractNetwork
 from fredholm.rules.base import AbstractRule
 
 TRIES = 16
-Flags = list[Bool[Array, "*n"]]  # of one residual: of its local part, then of each integrand
+Flags = list[Bool[Array, "*n"]]  # of one residual: for f − y, then for each integrand
 
 
 def check_equation(equation: Equation, rules: Sequence[AbstractRule], network: AbstractNetwork) -> None:
@@ -43,7 +43,7 @@ def check_equation(equation: Equation, rules: Sequence[AbstractRule], network: A
 
 
 def _check_limits(where: str, residual: AbstractResidual, rules: Sequence[AbstractRule], points: Sequence[Place]) -> None:
-    """The measures at concrete points, where a reversed limit can be seen, and traced, as the training will need them."""
+    """Computes the measures twice: at concrete points, where a reversed limit shows, and traced, as the training does."""
     for number, (integral, rule) in enumerate(zip(residual.integrals, rules, strict=True)):
         name = f"{where}integral {number + 1}"
         for x in points:
@@ -56,7 +56,7 @@ def _check_limits(where: str, residual: AbstractResidual, rules: Sequence[Abstra
 
 
 def _shapes(where: str, residual: AbstractResidual, u: Field, x: Place, rules: Sequence[AbstractRule]) -> dict[str, int]:
-    """How many values f, y and g, or a condition's parts, give."""
+    """The number of values of f, y and g, or of a condition's parts, by name."""
     if isinstance(residual, Equation):
         name = "y" if residual.f is None else "f"
     else:
@@ -77,7 +77,7 @@ def _size(name: str, compute: Callable[[Field, Place], Array], u: Field, x: Plac
 
 
 def _check_shapes(where: str, shapes: dict[str, int]) -> None:
-    """All parts of a residual have one value for each equation; a y or value of one number holds for all of them."""
+    """All parts of a residual must have one value for each equation; y and value may be one number for all."""
     expected = shapes.get(f"{where}f", max(shapes.values()))
     for name, size in shapes.items():
         if size != expected and not (size == 1 and name.endswith(("y", "value"))):

@@ -1,4 +1,4 @@
-"""Does a condition hold? Where the equation does and its condition does not, u is another of the equation's solutions."""
+"""Do the conditions hold? Where the equation holds and a condition does not, u is another solution of the equation."""
 
 import math
 
@@ -16,12 +16,12 @@ from fredholm.equation.residual import AbstractCondition, Place
 from fredholm.functions.field import Field
 from fredholm.rules.monte_carlo import MonteCarlo
 
-POINTS = 512  # at which a condition is looked at
-VIOLATED = 0.01  # a condition whose squared residual is above this share of its squared terms does not hold
+POINTS = 512  # points at which a condition is evaluated
+VIOLATED = 0.01  # a condition does not hold where its squared residual is above this share of its squared terms
 
 
 def violated(equation: Equation, u: Field) -> list[Finding]:
-    """The conditions with a value that do not hold; two faces have none to compare with, and data have noise."""
+    """A finding for each condition that does not hold. `Periodic` has no value to compare with, `Data` has noise: both are left out."""
     found = []
     for index, condition in enumerate(equation.conditions):
         if not isinstance(condition, (Condition, IntegralCondition)):
@@ -30,15 +30,16 @@ def violated(equation: Equation, u: Field) -> list[Finding]:
         if share > VIOLATED:
             wanted = max(1.0, 10 * condition.weight)
             text = (
-                f"the equation holds, but condition {index + 1} is off by {math.sqrt(share):.0%} of its terms: u is another of the "
-                f"equation's solutions. Give it more weight than {condition.weight:g}: {type(condition).__name__}(..., weight={wanted:g})."
+                f"the equation holds, but condition {index + 1} is off by {math.sqrt(share):.0%} of its terms: u is another solution "
+                f"of the equation. Give it more weight than {condition.weight:g}: {type(condition).__name__}(..., weight={wanted:g})."
             )
             found.append(Finding("warning", "conditions", text))
     return found
 
 
 def _share(condition: AbstractCondition, u: Field) -> float:
-    """The squared residual over the squared terms: what it is without u, and what u adds. 0 where one given sample tells nothing."""
+    """The squared residual over the squared terms, which are the residual of u = 0 and what u adds to it. 0 where a single given sample
+    allows no estimate."""
     try:
         rules = independent_rules(condition)
     except ValueError:

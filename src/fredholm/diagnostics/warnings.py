@@ -1,4 +1,4 @@
-"""Warnings while a training runs: what its history shows from half of it on, each thing once."""
+"""Warnings during the second half of a training: each symptom once."""
 
 import logging
 
@@ -18,19 +18,22 @@ from fredholm.training.status import Status
 from fredholm.training.training import Training
 
 logger = logging.getLogger("fredholm")
-CHECKS = 20  # parts of a training, in its second half, after each of which its history is examined
-LONG = 150.0  # seconds that half of a training has taken for a diagnosis of its network, which takes seconds itself
+CHECKS = 20  # the history is examined after every such part of a training, in its second half: every twentieth
+LONG = 150.0  # seconds: a training whose first half took at least this gets a diagnosis of its network, which takes seconds itself
 
 
 class Warnings(AfterRecord):
-    """One line for each symptom, when it is first seen: from half of a training on, with every twentieth of it, those that the history
-    shows, and once, at half of a long one, those that need samples of their own."""
+    """Logs one line for each symptom when it is first seen.
+
+    From half of a training on, the history is examined after every twentieth of it. At half of a long training a diagnosis with fresh
+    samples is made, once.
+    """
 
     def __init__(self, training: Training):
         super().__init__()
         self._training, self._is_diagnosed = training, False
         self._next = training.settings.steps / 2
-        self._said = {"uniqueness", "variance"}  # the equation itself was examined before the first step
+        self._said = {"uniqueness", "variance"}  # not repeated: the equation was examined before the first step
 
     def after_record(self, training: Watched) -> Status | None:
         settings = training.settings
@@ -49,7 +52,7 @@ class Warnings(AfterRecord):
         return None
 
     def _diagnosed(self) -> list[Finding]:
-        """What a diagnosis finds now, of the first seed that has not failed; what goes wrong in it must not end the training."""
+        """The symptoms of a diagnosis of the first seed that has not failed. An error in it does not end the training."""
         training, settings = self._training, self._training.settings
         try:
             states, method = gather(training.states), settings.known_method

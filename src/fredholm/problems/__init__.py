@@ -1,4 +1,4 @@
-"""Problems of the paper and of the literature, each an `Equation` like the user's own."""
+"""Problems from the paper and the literature. Each is an `Equation`, like the user's own."""
 
 from fredholm.problems.bellman import Bellman
 from fredholm.problems.coagulation import Collocation, EulerGrid

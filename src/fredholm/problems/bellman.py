@@ -19,22 +19,22 @@ State = Float[Array, "d"]
 class Bellman(Equation):
     r"""$V(x) = \gamma\,\mathbb{E}[V(x')] + R(x)$ with $x' = \rho\,x + \sqrt{1-\rho^2}\,\xi$, $\xi \sim \mathcal{N}(0, I)$, in d dimensions.
 
-    The value of a reward R that is collected along a chain of states and discounted by γ at each step: the time-discrete Feynman-Kac
-    formula of the Ornstein-Uhlenbeck process, whose stationary law $\mathcal{N}(0, I)$ is that of x. Hermite's polynomials are its
-    eigenfunctions, $\mathbb{E}[x'] = \rho x$ and $\mathbb{E}[x'^2 - 1] = \rho^2(x^2 - 1)$. So for
+    V is the value of a reward R, collected along a chain of states and discounted by γ at each step. This is the time-discrete Feynman-Kac
+    formula of the Ornstein-Uhlenbeck process. x has its stationary law, $\mathcal{N}(0, I)$. Its eigenfunctions are Hermite's polynomials,
+    $\mathbb{E}[x'] = \rho x$ and $\mathbb{E}[x'^2 - 1] = \rho^2(x^2 - 1)$. So for
 
     $$R(x) = \frac{1}{\sqrt d}\sum_i \Big(x_i + \tfrac{1}{\sqrt2}(x_i^2 - 1)\Big), \qquad
       V(x) = \frac{1}{\sqrt d}\sum_i \Big(\frac{x_i}{1 - \gamma\rho} + \frac{x_i^2 - 1}{\sqrt2\,(1 - \gamma\rho^2)}\Big).$$
 
-    The theory example of Saleh et al., ICML 2024; the bias of the squared one-sample error is Baird's (1995), the delayed target that of
-    temporal-difference learning.
+    This is the theory example of Saleh et al., ICML 2024. The bias of the squared one-sample error is that of Baird (1995), and the delayed
+    target is that of temporal-difference learning.
     """
 
     discount: float  # γ
     memory: float  # ρ
 
     def __init__(self, dim: int = 4, discount: float = 0.9, memory: float = 0.8):
-        """`dim` is d, `discount` is γ, `memory` is ρ, how much of the state is left after a step."""
+        """`dim` is d; `discount` is γ; `memory` is ρ, the share of the state that is left after a step."""
         dim = positive_integer("dim", dim)
         self.discount = real("discount", discount, low=0.0, below=1.0)
         self.memory = real("memory", memory, low=0.0, below=1.0)

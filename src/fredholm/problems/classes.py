@@ -1,4 +1,4 @@
-"""One recipe for each class of equation: what the zoo uses, with nothing tuned to a single case but network, steps and batch."""
+"""Settings for each class of equation, as the zoo uses them. Only network, steps and batch are tuned to a single problem."""
 
 import equinox as eqx
 
@@ -17,10 +17,10 @@ from fredholm.rules.monte_carlo import MonteCarlo
 
 
 class Class(eqx.Module):
-    """A class of equations and the method, rule and optimiser that serve it; the parameters are averaged in all of them."""
+    """A class of equations, with the method, rule and optimiser that suit it. The parameters are averaged in all classes."""
 
     name: str
-    when: str  # the equations that it is for
+    when: str  # which equations belong to it
     method: AbstractMethod
     rule: AbstractRule
     optimizer: AbstractOptimizer
@@ -32,21 +32,21 @@ class Class(eqx.Module):
 
 SMOOTH = Class(
     "smooth",
-    "the integral has one dimension and a smooth integrand: the nodes' error is far below the network's, and there is no noise",
+    "the integral has one dimension and a smooth integrand: the error of the nodes is far below that of the network, and there is no noise",
     Standard(),
     Gauss(16),
     Adam(3e-3, Cosine()),
 )
 ONE_SAMPLE = Class(
     "one sample",
-    "f holds u on to its place and only one random sample of the integral is to be had at each point",
+    "u appears in f, and there is only one random sample of the integral at each point",
     DelayedTarget(),
     MonteCarlo(1),
     Adam(3e-3, Cosine()),
 )
 SINGULAR = Class(
     "singular",
-    "a singular or high-dimensional integral, whose samples are noisy, with derivatives of u inside",
+    "the integral is singular or high-dimensional, its samples are noisy, and it has derivatives of u inside",
     DoubleSampling("all"),
     MonteCarlo(4),
     Adam(3e-3, Cosine()),

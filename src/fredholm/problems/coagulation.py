@@ -1,7 +1,7 @@
-r"""The truth of Smoluchowski's equation where no closed form is known: two reference solvers on a grid.
+r"""Reference solutions of Smoluchowski's equation where no closed form is known: two solvers on a grid.
 
-Both turn the equation into $\dot n_i = \text{gain}_i(n) - n_i \sum_j A_{ij} n_j$ for the density at grid points and return a
-`TabulatedDensity`; the tables are kept on disk.
+Both solve $\dot n_i = \text{gain}_i(n) - n_i \sum_j A_{ij} n_j$ for the density at grid points, and return a `TabulatedDensity`. The tables
+are cached on disk.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from fredholm.common.checks import positive_integer, real
 from fredholm.problems.coagulation_kernels import Coagulation, Kernel, evaluate, probe
 from fredholm.problems.coagulation_table import TabulatedDensity, cached, cubic_matrix
 
-PAIRS_AT_ONCE = 4_000_000  # kernel values that are held at a time
+PAIRS_AT_ONCE = 4_000_000  # kernel values in memory at once
 
 
 class AbstractReference(eqx.Module):
@@ -29,14 +29,14 @@ class AbstractReference(eqx.Module):
         """The density, from the disk cache if it was computed before with the same settings."""
         if problem.dim > 3:
             raise ValueError(
-                f"reference: got dim={problem.dim}; a grid serves 1, 2 and 3 sizes. Give reference=None: no truth to compare with."
+                f"reference: got dim={problem.dim}; a grid serves 1, 2 and 3 sizes. Give reference=None, for no exact solution."
             )
         values = cached(self.settings(problem) | _fingerprint(problem), lambda: self.values(problem).astype(np.float32))
         return self.table(problem, jnp.asarray(values))
 
     @abstractmethod
     def settings(self, problem: Coagulation) -> dict[str, Any]:
-        """What the table depends on besides the problem, as plain numbers."""
+        """The solver's settings, on which the table depends besides the problem, as plain numbers."""
 
     @abstractmethod
     def values(self, problem: Coagulation) -> np.ndarray:
@@ -54,16 +54,16 @@ class Collocation(AbstractReference):
 
     $$\text{gain}(x) = \frac12 \prod_i x_i \int_{[0,\pi/2]^d} K\; n(x\cos^2\theta)\, n(x\sin^2\theta) \prod_i \sin 2\theta_i\,d\theta.$$
 
-    A kernel may jump, so it is not met at quadrature nodes: the densities are interpolated in θ (polynomials through Gauss nodes) and in
-    y (piecewise cubics), and the integrals of K against these interpolants are computed once, on a much finer grid. The errors by
-    refinement are in docs/problems.md. None: the defaults for the problem's dimension.
+    A kernel may jump, so it is not evaluated at quadrature nodes. Instead the densities are interpolated in θ (polynomials through Gauss
+    nodes) and in y (piecewise cubics), and the integrals of K against these interpolants are computed once, on a much finer grid. The
+    errors by refinement are in docs/problems.md. None: the default for the problem's dimension.
     """
 
     nodes: int | None = None  # grid points of each size
     angles: int | None = None  # Gauss nodes of each θ
-    samples: int | None = None  # points of the fine grid of each axis, in panels of 8
-    times: int = 33  # times in the table, 0 and T among them
-    tolerance: float = 1e-8  # of the time stepping, relative and absolute
+    samples: int | None = None  # points of the fine grid on each axis, in panels of 8
+    times: int = 33  # times in the table, including 0 and T
+    tolerance: float = 1e-8  # of the time stepping, both relative and absolute
 
     def __check_init__(self):
         for name, least in (("nodes", 4), ("angles", 2), ("samples", 8), ("times", 4)):
@@ -85,7 +85,7 @@ class Collocation(AbstractReference):
         return TabulatedDensity(values, 0.0, problem.size, problem.duration, 2.0)
 
     def values(self, problem: Coagulation) -> np.ndarray:
-        from scipy.integrate import solve_ivp  # here, since few problems need it and it takes long to import
+        from scipy.integrate import solve_ivp  # imported on first use: few problems need it, and its import is slow
 
         d, (nodes, angles, samples) = problem.dim, self.resolution(problem.dim)
         y = np.linspace(0.0, 1.0, nodes)
@@ -106,8 +106,9 @@ class Collocation(AbstractReference):
 
 
 class EulerGrid(AbstractReference):
-    r"""The reference of the published runs, for like-for-like scores: the grid i/n of each size, i = 1..n, right-end Riemann sums, and
-    Euler's method. In one dimension its own error is 2e-4 (mean square), so it is no truth below 1e-3. None: n = 100, 100, 20.
+    r"""The reference of the published runs, for scores that can be compared with theirs: the grid i/n of each size, i = 1..n, right-end
+    Riemann sums, and Euler's method. In one dimension its own mean square error is 2e-4, so scores below 1e-3 need a better reference.
+    None: n = 100, 100, 20 for d = 1, 2, 3.
     """
 
     nodes: int | None = None  # n
@@ -138,7 +139,7 @@ class EulerGrid(AbstractReference):
         for _ in range(self.steps):
             history.append(density)
             rate = -density * (between @ density.ravel().astype(np.float32)).reshape(density.shape)
-            # Sizes i and j merge into i + j, or i + j + 1 counted from 0; what grows beyond the grid is lost.
+            # Sizes i and j merge into i + j, which is i + j + 1 counted from 0. Particles that grow beyond the grid are lost.
             for j in np.ndindex(*(n - 1,) * d):
                 small, large = tuple(slice(0, n - 1 - k) for k in j), tuple(slice(k + 1, n) for k in j)
                 rate[large] += (0.5 * density[j]) * merge[j][small] * density[small]
@@ -147,11 +148,11 @@ class EulerGrid(AbstractReference):
 
 
 def _fingerprint(problem: Coagulation) -> dict[str, Any]:
-    """The problem as plain values. A function has no name to trust, so kernel and initial density are told apart by what they return."""
+    """The problem as plain values. The name of a function proves nothing, so kernel and initial density are identified by their values."""
     pairs = probe(problem.dim, 1 << 14, problem.size)
     values = np.stack([evaluate(problem.kernel, pairs[:, 0], pairs[:, 1]), evaluate(problem.initial, pairs[:, 0])])
     own = {"dim": problem.dim, "size": problem.size, "duration": problem.duration}
-    # A jump that moves a little may miss every pair, but our own kernels print their parameters.
+    # If a jump moves a little, no pair may notice; but the library's own kernels print their parameters.
     kernel = repr(problem.kernel) if isinstance(problem.kernel, eqx.Module) else ""
     return own | {"kernel": kernel, "values": hashlib.sha256(values.astype(np.float32).tobytes()).hexdigest()}
 
@@ -159,14 +160,14 @@ def _fingerprint(problem: Coagulation) -> dict[str, Any]:
 def _gain(n: np.ndarray, to_angles: np.ndarray, weights: np.ndarray) -> np.ndarray:
     r"""$\text{gain}_i = \sum_q W_{iq}\, n(y_i \sin\theta_q)\, n(y_i \cos\theta_q)$; the axes of W are $i_1, q_1, i_2, q_2, \ldots$
 
-    Gauss nodes are symmetric about π/4, so that the cosines are the sines in reverse order and one interpolation serves both.
+    Gauss nodes are symmetric about π/4, so the cosines are the sines in reverse order, and one interpolation serves both.
     """
     inner = n
     for _ in range(n.ndim - 1):  # Each turn takes the axis i of the second size, and puts (i, q) at the end.
         inner = np.tensordot(inner, to_angles, axes=(1, 2))
     over_angles = tuple(range(0, 2 * n.ndim, 2))
     gain = np.empty(n.shape)
-    for i in range(n.shape[0]):  # One slice at a time: all of them would need memory for (nodes * angles)^d numbers.
+    for i in range(n.shape[0]):  # Slice by slice: all at once would need memory for (nodes * angles)^d numbers.
         values = np.tensordot(to_angles[i], inner, 1)
         gain[i] = np.sum(weights[i] * values * np.flip(values, over_angles), axis=over_angles)
     return gain

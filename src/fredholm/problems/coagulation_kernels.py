@@ -1,4 +1,4 @@
-"""What coagulates: kernels, the initial density, and the two integrands of Smoluchowski's equation."""
+"""Coagulation: kernels, the initial density, and the two integrands of Smoluchowski's equation."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +18,10 @@ Density = Callable[[Size], Float[Array, ""]]
 
 
 class CutOffKernel(eqx.Module):
-    r"""$K(x, x') = a\,s^{3/2}\,[s < c]$ with $s = \sum_i (\sqrt{x_i} + \sqrt{x'_i})^2$: the kernel of the published runs (settings A3)."""
+    r"""$K(x, x') = a\,s^{3/2}\,[s < c]$ with $s = \sum_i (\sqrt{x_i} + \sqrt{x'_i})^2$: the kernel of the published runs.
+
+    It drops to 0 at s = c, where the kernel of the paper's text, `SaturatingKernel`, stays constant: the two have different solutions.
+    """
 
     scale: float = 1.23  # a
     cut: float = 1.14  # c
@@ -29,7 +32,8 @@ class CutOffKernel(eqx.Module):
 
 
 class SaturatingKernel(eqx.Module):
-    r"""$K(x, x') = a\,\min(c, \sqrt{s})^3$ with $s = \sum_i (\sqrt{x_i} + \sqrt{x'_i})^2$: the kernel of the paper's text."""
+    r"""$K(x, x') = a\,\min(c, \sqrt{s})^3$ with $s = \sum_i (\sqrt{x_i} + \sqrt{x'_i})^2$: the kernel of the paper's text. The published
+    runs have `CutOffKernel`."""
 
     scale: float = 1.23  # a
     limit: float = 1.14  # c
@@ -57,7 +61,7 @@ class AdditiveKernel(eqx.Module):
 
 
 def linear_density(x: Size) -> Float[Array, ""]:
-    r"""$n_0(x) = 3 - \frac1d \sum_i x_i$, where the published runs start."""
+    r"""$n_0(x) = 3 - \frac1d \sum_i x_i$, the initial density of the published runs."""
     return 3.0 - jnp.mean(x)
 
 
@@ -98,7 +102,7 @@ class Coagulation(eqx.Module):
 
 
 def probe(dim: int, n: int, size: float) -> np.ndarray:
-    """n pairs of sizes, the corners 0 and L among them, always the same: to look at a function that has no name to trust."""
+    """n fixed pairs of sizes, including the corners 0 and L, at which a function is tried or identified."""
     pairs = np.random.default_rng(7).uniform(0.0, size, (n, 2, dim)).astype(np.float32)
     pairs[0], pairs[1] = 0.0, size
     return pairs

@@ -1,4 +1,4 @@
-"""A density as a table that can be called inside compiled code, and the disk cache that keeps such tables."""
+"""A density as a table that can be called inside compiled code, and the disk cache of such tables."""
 
 import hashlib
 import json
@@ -25,8 +25,8 @@ logger = logging.getLogger("fredholm")
 class TabulatedDensity(eqx.Module):
     r"""n(x, t) by piecewise cubic interpolation on a regular grid of $z_i = \left(\frac{x_i - a}{b - a}\right)^{1/p}$ and t.
 
-    With p = 2 the grid is uniform in $\sqrt{x}$: kernels made of $\sqrt{x}$ give densities that are smooth in it and not in x. Called
-    with a point (x_1, ..., x_d, t). Beyond b the last value stays; before the first and after the last time the cubic goes on.
+    With p = 2 the grid is uniform in $\sqrt{x}$: kernels made of $\sqrt{x}$ give densities that are smooth in $\sqrt{x}$, not in x. It is
+    called with a point (x_1, ..., x_d, t). Beyond b it stays constant; before the first and after the last time the cubic continues.
     """
 
     values: Float[Array, "*grid times"]  # the density at the grid points, one axis for each size and the last for time
@@ -42,9 +42,9 @@ class TabulatedDensity(eqx.Module):
     def __call__(self, point: Float[Array, "p"]) -> Float[Array, ""]:
         share = jnp.minimum((point[:-1] - self.low) / (self.high - self.low), 1.0)
         if self.grading != 1.0:
-            # The root's slope at 0 is infinite; the inner `where` keeps it out of derivatives along t.
+            # The slope of the root is infinite at 0; the inner `where` keeps it out of derivatives along t.
             share = jnp.where(share > 0, jnp.where(share > 0, share, 1.0) ** (1 / self.grading), 0.0)
-        time = point[-1:] / self.duration  # Not clipped: a clip halves the derivative along t at t = 0.
+        time = point[-1:] / self.duration  # Not clipped: a clip would halve the derivative along t at t = 0.
         lengths = np.array(self.values.shape)
         position = jnp.concatenate([share, time]) * (lengths - 1)
         start = stencil_start(position, lengths, jnp)
@@ -56,7 +56,7 @@ class TabulatedDensity(eqx.Module):
 
 
 def stencil_start(position: Numbers, length: int | np.ndarray, xp: ModuleType) -> Numbers:
-    """The first of the four grid points round a position that is counted in grid steps."""
+    """The first of the four grid points around a position, which is in units of grid steps."""
     return xp.clip(xp.floor(position).astype(int) - 1, 0, length - 4)
 
 
@@ -77,7 +77,7 @@ def cubic_matrix(z: np.ndarray, length: int) -> np.ndarray:
 
 
 def cached(settings: dict[str, Any], compute: Callable[[], np.ndarray]) -> np.ndarray:
-    """The table of these settings: from the disk if it is there and whole, else computed and kept."""
+    """The table for these settings: from the disk cache if it is there and intact, else computed and saved."""
     key = json.dumps(settings, sort_keys=True)
     path = cache_directory() / f"coagulation-{hashlib.sha256(key.encode()).hexdigest()[:20]}.npz"
     values = _read(path, key)
@@ -89,7 +89,7 @@ def cached(settings: dict[str, Any], compute: Callable[[], np.ndarray]) -> np.nd
 
 def _read(path: Path, key: str) -> np.ndarray | None:
     try:
-        # Opened here, since numpy leaves a damaged file open.
+        # Opened here: numpy would leave a damaged file open.
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             if str(stored["settings"]) == key and np.all(np.isfinite(stored["values"])):
                 return stored["values"]
@@ -98,12 +98,12 @@ def _read(path: Path, key: str) -> np.ndarray | None:
         return None
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         reason = str(error) or type(error).__name__
-    logger.warning("the cached reference %s cannot be used (%s); it is computed again.", path, reason)
+    logger.warning("the cached reference %s cannot be used (%s); computing it again.", path, reason)
     return None
 
 
 def _write(path: Path, key: str, values: np.ndarray) -> None:
-    """A whole file or none: written beside its place, then moved there."""
+    """Writes to a temporary file, then renames it: readers never see a partial file."""
     temporary = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

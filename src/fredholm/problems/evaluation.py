@@ -1,4 +1,4 @@
-"""Where the weak problems are scored: inside their training volumes, and on the paper's grid of radii and directions."""
+"""Where weak forms are scored: inside their training volumes, and on the paper's grid of radii and directions."""
 
 import equinox as eqx
 import jax
@@ -18,7 +18,7 @@ HIGH_DIMENSION = ("mse", "relative_l2", "mse_mean_free", "mse_normalized")
 
 
 class InsideBalls(AbstractDomain):
-    """Uniform points inside random balls: the points that the training volumes cover."""
+    """Uniform points inside random balls: the region that the training volumes cover."""
 
     center: AbstractDomain  # the law of the balls' centres
     radius: AbstractDomain  # the law of their radii
@@ -48,11 +48,11 @@ class InsideBalls(AbstractDomain):
 class RadialGrid(AbstractEvaluation):
     r"""The paper's Algorithm 2: quantiles of the radius of points of a rotation-invariant law, times uniform directions.
 
-    t points of the law give the radii's $(\frac{1}{2q}, \frac{3}{2q}, \ldots, \frac{2q-1}{2q})$ quantiles; each is combined with each of s
-    directions. Both are the same for every method and seed. The score standardises prediction and truth.
+    t points of the law give the $(\frac{1}{2q}, \frac{3}{2q}, \ldots, \frac{2q-1}{2q})$ quantiles of the radius. Each radius is combined
+    with each of s directions. Radii and directions are the same for every method and seed. The score standardises prediction and truth.
     """
 
-    at: AbstractDomain  # the law of the points; it must be invariant under rotations round the origin
+    at: AbstractDomain  # the law of the points; it must be invariant under rotations about the origin
     radii: int = eqx.field(default=500, converter=lambda n: positive_integer("RadialGrid radii", n))  # q
     directions: int = eqx.field(default=500, converter=lambda n: positive_integer("RadialGrid directions", n))  # s
     draws: int = eqx.field(default=10_000, converter=lambda n: positive_integer("RadialGrid draws", n))  # t
@@ -64,8 +64,8 @@ class RadialGrid(AbstractEvaluation):
         key_points, key_directions = jax.random.split(jax.random.key(2024))
         drawn = jax.vmap(self.at.sample)(jax.random.split(key_points, self.draws))
         q, s = self.radii, self.directions
-        # For a look during training: every radius all the same, since the smallest, next to the charge, decide the score, and of the
-        # directions a few at each radius, in turns.
+        # With n points, as during training: still every radius, since the smallest, next to the charge, dominate the score, but only a few
+        # directions at each radius, in turns.
         taken = s if n is None else max(1, min(s, n // q))
         turns = (np.arange(q)[:, None] * taken + np.arange(taken)[None]) % s
         radii = jnp.quantile(jnp.linalg.norm(drawn, axis=-1), (jnp.arange(q) + 0.5) / q)
@@ -76,7 +76,7 @@ class RadialGrid(AbstractEvaluation):
 def evaluation_profiles(volumes: Law, n: int = 10_000) -> dict[str, AbstractEvaluation]:
     """The evaluation distributions that the paper compares in high dimension, for balls with this law of `center` and `radius`.
 
-    Each is there with n independent points; those that are invariant under rotations also as the paper's grid (Algorithm 2). Score a
+    Each has n independent points. Those that are invariant under rotations are there also as the paper's grid (Algorithm 2). Score a
     solution on one of them with `solution.evaluate(problem=Poisson(dim=5, evaluation=profile))`.
     """
     center, radius = volumes.parts["center"], volumes.parts["radius"]

@@ -25,10 +25,10 @@ Place = Float[Array, "d"]
 
 
 class InsideBall(eqx.Module):
-    r"""The form $u(x) = (1 - |x|^2)_+^p\,n(x)$: zero outside of the unit ball, and with the right slope at its surface.
+    r"""The form $u(x) = (1 - |x|^2)_+^p\,n(x)$: zero outside the unit ball, with the right behaviour at its surface.
 
-    A solution of the fractional equation of order α with a smooth f goes to zero like the distance to the surface to the power α/2
-    (Ros-Oton and Serra, 2014), so that p = α/2 leaves a smooth factor to the network.
+    For a smooth f, a solution of the fractional equation of order α vanishes like the distance to the surface to the power α/2 (Ros-Oton
+    and Serra, 2014). So with p = α/2 the network has to learn a smooth factor only.
     """
 
     power: float  # p
@@ -82,11 +82,11 @@ class FractionalPoisson(Equation):
 
     $b \sim \text{Beta}(2-\alpha, 1)$ and $b' \sim \text{Beta}(\alpha, 1)$.
 
-    In float32 the second difference is noise for small r, so that the near part has the directional second derivative at a point between,
-    which has the same expectation: $\delta/r^2 = -\mathbb{E}[\partial_\xi^2 u(x + s r \xi)]$ with s = v + w, v and w uniform in
-    $[-\frac12, \frac12]$; near jumps stay inside of the ball, where u is smooth. The equation is multiplied by
-    $\alpha\,r_0^{\alpha/2}/(C\,|S^{d-1}|)$: u goes to zero like $r_0^{\alpha/2}$, so that all terms and their variance are bounded up to
-    the surface.
+    For small r the second difference is rounding noise in float32. So the near part has the directional second derivative at a point in
+    between, with the same expectation: $\delta/r^2 = -\mathbb{E}[\partial_\xi^2 u(x + s r \xi)]$ with s = v + w, v and w uniform in
+    $[-\frac12, \frac12]$; near jumps stay inside the ball, where u is smooth. The equation is multiplied by
+    $\alpha\,r_0^{\alpha/2}/(C\,|S^{d-1}|)$: u vanishes like $r_0^{\alpha/2}$, so then all terms and their variance are bounded up to the
+    surface.
     """
 
     order: float  # α
@@ -112,14 +112,14 @@ class FractionalPoisson(Equation):
 
 
 def extended(u: Function, x: Place) -> Float[Array, ""]:
-    """u inside of the unit ball, and 0 outside, whatever the network says there."""
+    """u inside the unit ball and 0 outside, whatever the network is there."""
     inside = jnp.sum(x**2) < 1
-    # The network is asked at the origin instead of far away, where it may overflow.
+    # Outside, the network is evaluated at the origin: far away it may overflow.
     return jnp.where(inside, u(jnp.where(inside, x, jnp.zeros_like(x))), 0.0)
 
 
 def surface_distance(x: Place) -> Float[Array, ""]:
-    r"""$r_0 = 1 - |x|$; not less than the grain of float32, so that it can be divided by."""
+    r"""$r_0 = 1 - |x|$, at least 1e-6, the resolution of float32, so that one can divide by it."""
     return jnp.maximum(1 - jnp.sqrt(jnp.sum(x**2)), 1e-6)
 
 
@@ -128,8 +128,8 @@ class FractionalInterval(Equation):
     solution is $u(x) = x^3 (1-x)^3$.
 
     Where u and u' vanish at the ends, $1 < \alpha < 2$, the derivatives are $D_{0+}^\alpha u(x) = \frac{x^{2-\alpha}}{\Gamma(3-\alpha)}\,
-    \mathbb{E}[u''(x - x\,b)]$ with $b \sim \text{Beta}(2-\alpha, 1)$ and its mirror image: the power weight of the kernel is the measure,
-    where uniform nodes would have infinite variance. With (k, c) = (3, 1), (4, -3), (5, 3), (6, -1),
+    \mathbb{E}[u''(x - x\,b)]$ with $b \sim \text{Beta}(2-\alpha, 1)$ and its mirror image. The power weight of the kernel becomes the
+    measure; with uniform nodes the variance would be infinite. With (k, c) = (3, 1), (4, -3), (5, 3), (6, -1),
     $f(x) = \sum_k c_k \frac{k!}{\Gamma(k+1-\alpha)} \big(x^{k-\alpha} + (1-x)^{k-\alpha}\big)$ (DeepXDE; Pang, Lu and
     Karniadakis, fPINNs, 2019).
     """

@@ -32,15 +32,15 @@ def smoothed_sine(x: Number) -> Float[Array, ""]:
 
 
 def both_sides(g: Callable[..., Array]) -> list[Integral]:
-    """The kernel has a kink at t = x, so that the integral is taken on each side of it."""
+    """Two integrals, one on each side of t = x, where the kernel has a kink."""
     return [Integral(lambda x: Interval(0.0, x[0]), g), Integral(lambda x: Interval(x[0], 1.0), g)]
 
 
 class FredholmFirstKind(Equation):
     r"""$\int_0^1 e^{-|x-t|}\,u(t)\,dt = y(x)$ on [0, 1]; the solution is $u(x) = \sin \pi x$.
 
-    Of the first kind: u is inside the integral only, and the inverse, $u = \frac12(y - y'')$ with terms at the two ends, takes two
-    derivatives. So an error of the residual at frequency k comes back $k^2$ times larger; the network's smoothness is the regulariser
+    Of the first kind: u appears only inside the integral. The inverse, $u = \frac12(y - y'')$ with terms at the two ends, takes two
+    derivatives. So an error of the residual at frequency k becomes $k^2$ times larger in u. The network's smoothness is the regulariser
     (Kress, Linear Integral Equations, chapter 15).
     """
 

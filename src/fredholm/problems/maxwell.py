@@ -33,9 +33,9 @@ class Maxwell(Equation):
 
     $$\oint_{\partial D} (\nabla \times A) \cdot dl = \sum_{\text{wires through } D} \pm I,$$
 
-    plus where the current crosses along n. The vector potential A is the network, with three outputs; there is no f: it is a weak form,
-    and it has no gauge term. It cannot see a constant, so a solution is compared inside the discs after removing the mean of each
-    component. (Saleh et al., ICML 2024, Example 2.2 and Section C.2; signs as in `Wires`.)
+    with plus where the current crosses along n. The network is the vector potential A, with three outputs. It is a weak form, without f,
+    and without a gauge term. It leaves a constant free, so the score inside the discs removes the mean of each component. (Saleh et al.,
+    ICML 2024, Example 2.2 and Section C.2; signs as in `Wires`.)
     """
 
     wires: Wires  # the polygon, its current, and the closed forms of A and B
@@ -50,8 +50,8 @@ class Maxwell(Equation):
         evaluation: AbstractEvaluation | None = None,
     ):
         r"""`vertices` are the corners of the polygon of wires, of shape (m, 3), in the direction of the `current`; the last is joined to
-        the first. `centers` and `radii` are the laws of the discs: the unit ball, and $r^3 \sim U[0, 1]$ as in the published runs; the
-        paper's text has `radii=PowerLaw(0.0, 1.0, power=2.0)`. Normals are uniform on the sphere."""
+        the first. `centers` and `radii` are the laws of the discs; default: the unit ball, and $r^3 \sim U[0, 1]$ as in the published runs.
+        The paper's text has $r^2 \sim U[0, 1]$, `radii=PowerLaw(0.0, 1.0, power=2.0)`. Normals are uniform on the sphere."""
         self.wires = Wires(vertices, current)
         centers = Ball((0.0, 0.0, 0.0), 1.0) if centers is None else centers
         radii = PowerLaw(0.0, 1.0, power=3.0) if radii is None else radii
@@ -68,7 +68,7 @@ class Maxwell(Equation):
             inputs=3,
             outputs=3,
             view=View("xyz", ("A_x", "A_y", "A_z"), through=(0.0, 0.0, 0.0), low=(-1.0, -1.0), high=(1.0, 1.0), output=2, lines=curl),
-            # The published settings (settings.md, part E).
+            # As in the published runs: the base case of Maxwell's problem, with fewer steps.
             defaults=Defaults(
                 DelayedTarget(tau=0.75, regularization=64.0, split=1000.0),
                 MonteCarlo(1),
@@ -100,14 +100,14 @@ def circulation(u: Function, disc: Record, t: Float[Array, "3"]) -> Float[Array,
     r"""$(\nabla \times A) \cdot \hat\tau = \partial_n A_r - \partial_r A_n$ at a point of the rim, tangent $\hat\tau = n \times \hat r$.
 
     In the frame $(\hat r, \hat\tau, n)$ of the circle two directional derivatives are enough, where the curl needs three. They share the
-    network's values at t; a `vmap` over both took three to four times as long.
+    network's values at t; a `vmap` over both takes three to four times as long.
     """
     radial = (t - disc.center) / disc.radius
     return directional(u, t, disc.normal) @ radial - directional(u, t, radial) @ disc.normal
 
 
 class InsideDiscs(AbstractDomain):
-    """Uniform points inside random discs: what the training volumes cover."""
+    """Uniform points inside random discs: the region that the training volumes cover."""
 
     discs: Law  # the law of center, normal and radius
 

@@ -24,7 +24,7 @@ class Parabolic(Equation):
     r"""$\partial_t u = \partial_x^2 u + \int_0^{\pi/2} u(s, t)\,ds - e^{-t}$ for x in $[0, \frac\pi2]$ and t in [0, 1] with u(0, t) = 0,
     $u(\frac\pi2, t) = e^{-t}$ and $u(x, 0) = \sin x$; the solution is $u(x, t) = e^{-t}\sin x$.
 
-    Asked for in issue 95 of DeepXDE: an integral over one of two inputs.
+    An integral over one of two inputs, as users asked for in issue 95 of DeepXDE.
     """
 
     def __init__(self):

@@ -62,15 +62,15 @@ class Poisson(Equation):
 
     $$\oint_{\partial B} \nabla U \cdot \hat n\,dS = \sum_i q_i\,[\mu_i \in B].$$
 
-    U is the network; there is no f: it is a weak form. It cannot see harmonic functions, so a solution is compared after removing
-    mean and linear part (d = 2) or standardised (the paper's Algorithm 2, d > 2); a `boundary` term makes it unique. In float32 the
-    squared surface measure $A^2$ underflows near d = 100. (Saleh et al., ICML 2024, Examples 2.1 and Section C.1.)
+    The network is U. It is a weak form, without f. It leaves harmonic functions free, so the score removes mean and linear part (d = 2), or
+    standardises (the paper's Algorithm 2, d > 2); a `boundary` condition makes the solution unique. In float32 the squared surface measure
+    $A^2$ underflows near d = 100. (Saleh et al., ICML 2024, Examples 2.1 and Section C.1.)
     """
 
-    charges: Charges | AbstractDomain  # the charges, or the law that they are drawn from for each seed
-    count: int  # how many are drawn for each seed, where `charges` is a law
+    charges: Charges | AbstractDomain  # the charges, or a law from which each seed draws its own
+    count: int  # the number of charges of each seed, where `charges` is a law
     boundary: float  # weight of the Dirichlet condition on the unit sphere
-    variable: str  # what the surface is integrated over, angles or normals
+    variable: str  # the integration variable of the surface, angles or normals
 
     def __init__(
         self,
@@ -85,11 +85,12 @@ class Poisson(Equation):
         variable: Literal["angles", "normals"] = "angles",
         evaluation: AbstractEvaluation | None = None,
     ):
-        r"""`dim` is d; `charges` are the locations μ, three in the plane and one at the origin elsewhere unless given, or a domain from
-        which `count` of them are drawn for every seed; `weights` are the charges q, 1 unless given. `centers` and `radii` are the laws
-        of the balls: $U([-1,1]^2)$ and U[.1, 1.5] in the plane, the unit ball and $r^d \sim U[0,1]$ elsewhere. `boundary` is the weight
-        of the condition U = exact on the unit sphere. `variable` is what the surface is integrated over: d - 1 angles, or d normals that
-        are normalised, which makes the same integral harder for a deterministic rule (Figure 18 of the paper)."""
+        r"""`dim` is d. `charges` are the locations μ, an array of shape (c, d); default: three in the plane, one at the origin elsewhere.
+        Or `charges` is a domain, from which each seed draws `count` locations. `weights` are the charges q, an array of shape (c,);
+        default: 1. `centers` and `radii` are the laws of the balls; default: $U([-1,1]^2)$ and U[.1, 1.5] in the plane, the unit ball and
+        $r^d \sim U[0,1]$ elsewhere. `boundary` is the weight of the condition U = exact on the unit sphere. `variable` is the integration
+        variable of the surface: d - 1 angles, or d normal variables that are normalised, which makes the same integral harder for a
+        deterministic rule (Figure 18 of the paper)."""
         if variable not in ("angles", "normals"):
             raise nearest("variable", str(variable), ("angles", "normals"))
         self.variable = variable
@@ -100,7 +101,7 @@ class Poisson(Equation):
             if charges.dimension != dim:
                 raise ValueError(f"Poisson charges: got a law in {charges.dimension} dimensions; expected {dim}.")
             if weights is not None:
-                raise ValueError("Poisson weights: charges that are drawn for each seed all have weight 1; leave weights out.")
+                raise ValueError("Poisson weights: charges that are drawn for each seed have weight 1; leave weights out.")
             self.charges = charges
             present = Charges(jax.vmap(charges.sample)(jax.random.split(jax.random.key(0), self.count)), jnp.ones(self.count))
         else:
@@ -145,7 +146,7 @@ class Poisson(Equation):
 
 
 def _with_drawn_charges(problem: Equation, key: Key[Array, ""]) -> Equation:
-    """The equation of one seed, with charges of its own."""
+    """The equation of one seed, with its own charges."""
     assert isinstance(problem, Poisson)
     assert isinstance(problem.charges, AbstractDomain)
     drawn = Charges(jax.vmap(problem.charges.sample)(jax.random.split(key, problem.count)), jnp.ones(problem.count))
@@ -158,12 +159,12 @@ def surface(ball: Record) -> Sphere:
 
 
 def surface_by_normals(ball: Record) -> NormalizedSphere:
-    """The surface of the ball, by another integration variable."""
+    """The surface of the ball, with normalised normal variables as the integration variable."""
     return NormalizedSphere(ball.center, ball.radius)
 
 
 def flux(u: Function, ball: Record, t: Float[Array, "d"]) -> Float[Array, ""]:
-    r"""$\nabla U(t) \cdot \hat n$ at a point of the surface, one directional derivative whatever d is."""
+    r"""$\nabla U(t) \cdot \hat n$ at a point of the surface: one directional derivative in any dimension."""
     return directional(u, t, (t - ball.center) / ball.radius)
 
 
@@ -188,7 +189,8 @@ def _evaluation(dim: int, law: Law) -> AbstractEvaluation:
 
 
 def _defaults(dim: int) -> Defaults:
-    """The published settings (settings.md, parts C and D)."""
+    """As in the published runs, with fewer steps: the base case of the plane, where M = 100 replaces the 1000 of the paper's text, and the
+    case of one sample in higher dimension."""
     if dim == 2:
         method, network, batch = DelayedTarget(tau=0.999, regularization=1.0, split=100.0), MLP(64, 3, "silu"), 400
     else:

@@ -29,13 +29,16 @@ class Smoluchowski(Equation):
 
     $$\partial_t n(x) = \frac12 \int_{[0, x]} K(x - x', x')\,n(x - x')\,n(x')\,dx' - n(x) \int_{[0, 1]^d} K(x, x'')\,n(x'')\,dx'',$$
 
-    with $n(x, 0) = n_0(x)$. The network's input is the point (x, t). The truth is a converged reference on a grid, computed once and
-    kept on disk. (Saleh et al., ICML 2024, Example 2.3 and Section C.3, with the kernel, the factor ½ and the limits of the published
-    runs: settings A3 to A5.)
+    with $n(x, 0) = n_0(x)$. The network's input is the point (x, t). The exact solution is a converged reference on a grid, computed once
+    and cached on disk.
+
+    From Saleh et al., ICML 2024, Example 2.3 and Section C.3. Where the published runs differ from the paper's text, this follows the runs:
+    the kernel has a cut-off (`CutOffKernel`, not `SaturatingKernel`), the first integral has the factor ½, and the second ends at 1 instead
+    of infinity.
     """
 
     coagulation: Coagulation  # K, n_0 and the two integrands
-    reference: AbstractReference | None  # how the truth was computed
+    reference: AbstractReference | None  # how the exact solution is computed
 
     def __init__(
         self,
@@ -48,10 +51,11 @@ class Smoluchowski(Equation):
         loss_rule: AbstractRule | None = None,
         evaluation: AbstractEvaluation | None = None,
     ):
-        r"""`dim` is d, `kernel` is K(x, x') of two sizes of shape (d,), `CutOffKernel()` unless given, and `initial` is $n_0$(x).
-        `weight` is that of the initial condition in the loss. `reference` computes the truth: `Collocation()`, the published
-        `EulerGrid()`, or None for none. `loss_rule` is the rule of the second integral, where it differs from the solver's: the published
-        deterministic runs have midpoints in the first and `MonteCarlo(n)` in the second (settings A6)."""
+        r"""`dim` is d. `kernel` is K(x, x') of two sizes of shape (d,); default: `CutOffKernel()`. `initial` is $n_0$(x). `weight` is the
+        weight of the initial condition in the loss. `reference` computes the exact solution: `Collocation()`, `EulerGrid()` as in the
+        published runs, or None for no exact solution. `loss_rule` is the rule of the second integral; default: the solver's rule. The paper
+        describes deterministic nodes for both integrals; the published runs have them in the first only, as midpoints, and random nodes,
+        `MonteCarlo(n)`, in the second."""
         self.coagulation, self.reference = Coagulation(dim, kernel, initial), reference
         sizes = Box((0.0,) * self.coagulation.dim, (1.0,) * self.coagulation.dim)
         domain = Product(sizes, Interval(0.0, 1.0))
@@ -64,7 +68,7 @@ class Smoluchowski(Equation):
             view=_view(self.coagulation.dim),
             exact=None if reference is None else reference.solve(self.coagulation),
             evaluation=evaluation or Evaluation(at=domain, score="mse"),
-            # The published settings (settings.md, part F); f has weight 1, so there is no split.
+            # As in the published runs, with fewer steps; f has weight 1, so there is no split.
             defaults=Defaults(
                 DelayedTarget(tau=0.99, regularization=1.0), MonteCarlo(1), MLP(64, 3, "silu"), Adam(1e-3), 20_000, 400, average=0.0
             ),
@@ -84,7 +88,7 @@ class Smoluchowski(Equation):
 
 
 def _view(dim: int) -> View:
-    """The density at the last time, over two sizes where there are more than one; the third is small, where most is going on."""
+    """The density over size and time for d = 1, else over two sizes at the last time. A third size is small: most happens there."""
     sizes = ("x",) if dim == 1 else tuple(f"x_{index + 1}" for index in range(dim))
     return View((*sizes, "t"), ("n",), through=() if dim == 1 else (0.0, 0.0, *[0.05] * (dim - 2), 1.0))
 
@@ -95,5 +99,5 @@ def time_derivative(u: Function, point: Float[Array, "p"]) -> Float[Array, ""]:
 
 
 def smaller(point: Float[Array, "p"]) -> Box:
-    """[0, x]: the sizes that a part of a particle of size x can have."""
+    """[0, x]: the possible sizes of a part of a particle of size x."""
     return Box(jnp.zeros_like(point[:-1]), point[:-1])

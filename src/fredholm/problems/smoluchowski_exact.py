@@ -1,8 +1,8 @@
 r"""Coagulation on the half-line, where Smoluchowski's equation has exact solutions.
 
-The second integral runs to infinity, where a network does not decay. So the unknown is $v = e^{\lambda |x|}\,n$, $|x| = \sum_i x_i$:
-the exponentials of the first integral cancel, $e^{-\lambda |x - x'|} e^{-\lambda |x'|} = e^{-\lambda |x|}$, and the second becomes an
-expectation over exponential variables, which every rule knows (Gauss-Laguerre among them),
+The second integral extends to infinity, where a network does not decay. So the unknown is $v = e^{\lambda |x|}\,n$, $|x| = \sum_i x_i$. In
+the first integral the exponentials cancel, $e^{-\lambda |x - x'|} e^{-\lambda |x'|} = e^{-\lambda |x|}$. The second becomes an expectation
+over exponential variables, for which every rule has nodes (Gauss-Laguerre among them),
 
 $$\partial_t v(x) = \frac12 \int_{[0, x]} K(x - x', x')\,v(x - x')\,v(x')\,dx'
     - \frac{v(x)}{\lambda^d}\,\mathbb{E}_{x'' \sim \text{Exp}(\lambda)^d}\left[K(x, x'')\,v(x'')\right].$$
@@ -32,7 +32,7 @@ from fredholm.problems.coagulation_kernels import AdditiveKernel, Coagulation, C
 from fredholm.problems.smoluchowski import smaller, time_derivative
 from fredholm.rules.gauss import Gauss
 
-TERMS = 128  # of the series in k; its largest term is near k = (1 - N)^(1/d) x, so it serves sizes up to about 60
+TERMS = 128  # of the series in k; the largest term is near k = (1 - N)^(1/d) x, so they are enough for sizes up to about 60
 
 
 class AbstractHalfLine(eqx.Module):
@@ -90,7 +90,7 @@ class ConstantSolution(AbstractHalfLine):
         number = 2 / (t + 2)
         k = np.arange(TERMS)
         factorial = np.array([np.sum(np.log(np.arange(1, n + 1))) for n in k])
-        # By logarithms: single terms leave the range of float32 long before their sum does. The floor keeps t = 0 and x = 0 finite.
+        # In logarithms: single terms leave the range of float32 long before their sum does. The floor keeps t = 0 and x = 0 finite.
         logarithm = k * jnp.log(jnp.maximum((1 - number) * jnp.prod(x), 1e-35)) - len(x) * factorial
         return number**2 * jnp.exp(jax.scipy.special.logsumexp(logarithm) - (1 - self.decay) * jnp.sum(x))
 
@@ -105,7 +105,7 @@ class GolovinSolution(AbstractHalfLine):
         x, t = point
         T = -jnp.expm1(-t)
         root = jnp.sqrt(jnp.maximum(T, 1e-12))
-        z = jnp.maximum(2 * x * root, 1e-3)  # Below, I_1(z)/z is 1/2 to the last digit of float32, and at 0 it would be 0/0.
+        z = jnp.maximum(2 * x * root, 1e-3)  # For smaller z, I_1(z)/z is 1/2 to the last digit of float32, and at 0 it would be 0/0.
         exponent = z - 2 * x * root - ((1 - root) ** 2 - self.decay) * x  # z - (1 + T) x, from small numbers
         return (1 - T) * jnp.exp(exponent) * 2 * jax.scipy.special.i1e(z) / z
 
@@ -122,7 +122,7 @@ class SmoluchowskiConstant(Equation):
     solution: ConstantSolution
 
     def __init__(self, dim: int = 1, duration: float = 1.0, decay: float | None = None):
-        """`dim` is d, `duration` the last time, `decay` is λ, three quarters of the slowest decay of n unless given: v is bounded."""
+        """`dim` is d; `duration` is the last time; `decay` is λ; default: 0.75 times the slowest decay of n, so that v is bounded."""
         coagulation = Coagulation(positive_integer("dim", dim), ConstantKernel(), exponential_density, duration=duration)
         # Along the diagonal n decays like exp(-(1 - (1 - N)^(1/d)) |x|).
         slowest = 1 - (1 - 2 / (coagulation.duration + 2)) ** (1 / dim)
@@ -140,12 +140,12 @@ class SmoluchowskiGolovin(Equation):
     solution: GolovinSolution
 
     def __init__(self, duration: float = 0.5, decay: float | None = None):
-        r"""`duration` is the last time, `decay` is λ: unless given one and a half times the slowest decay of n, $(1 - \sqrt T)^2$, which is
-        slow: v then grows a little, but its mean square over the second integral's variables stays finite, which needs less than twice."""
+        r"""`duration` is the last time; `decay` is λ; default: 1.5 times the slowest decay of n, $(1 - \sqrt T)^2$. With that v grows a
+        little, but its mean square over the variables of the second integral is finite, as it is below twice the slowest decay."""
         coagulation = Coagulation(1, AdditiveKernel(), exponential_density, duration=duration)
         slowest = (1 - (1 - np.exp(-coagulation.duration)) ** 0.5) ** 2
         self.solution = GolovinSolution(coagulation, real("decay", 1.5 * slowest if decay is None else decay, low=1e-3))
-        # Both integrals have one dimension. By one random sample the kernel, which has no bound, is noise: a seed in four diverged.
+        # Both integrals have one dimension. The kernel is unbounded, so one random sample is too noisy: a quarter of the seeds diverged.
         super().__init__(**self.solution.equation(SMOOTH.defaults(MLP(64, 3, "silu"), 40_000, 32)))
 
     def recipe(self) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 r"""Neutrons or photons in a slab that scatters them isotropically, with a converged reference.
 
-A particle flies in a direction of cosine μ for an exponentially distributed number of mean free paths and collides; with probability c it
-goes on in a new direction. So the scalar flux at x, which is proportional to the collisions there, is the mean over one flight that ended
-in x, followed backwards,
+A particle flies in a direction of cosine μ for an exponentially distributed number of mean free paths and collides. With probability c it
+continues in a new direction. The scalar flux at x is proportional to the collisions there. So it is the mean over one flight that ends in
+x, followed backwards,
 
 $$\varphi(x) = \mathbb{E}_{\mu \sim U[-1, 1],\, s \sim \text{Exp}(1)}\left[(c\,\varphi + q)(x + \mu s)\;[x + \mu s \in \text{slab}]\right]
   = \frac12 \int_0^L E_1(|x - x'|)\,\big(c\,\varphi(x') + q\big)\,dx'.$$
@@ -29,17 +29,21 @@ from fredholm.functions.mlp import MLP
 from fredholm.problems.classes import ONE_SAMPLE
 
 Number = Float[Array, "1"]
-PANELS, ORDER, TABLE = 8, 10, 2001  # of the reference: panels on each half, graded to the surface; nodes of each; points of the table
+PANELS, ORDER, TABLE = (
+    8,
+    10,
+    2001,
+)  # of the reference: panels on each half, smaller towards the surface; nodes of each panel; points of the table
 
 
 class TransportSlab(Equation):
     r"""$\varphi(x) = \frac12 \int_0^L E_1(|x - x'|)\,(c\,\varphi(x') + q)\,dx'$ for the scalar flux in a slab of L mean free paths between
-    vacuum, with a uniform source q = 1 and c secondary particles a collision.
+    vacuum, with a uniform source q = 1 and c secondary particles per collision.
 
-    The flight is cut off at the surface by its own law: with T the distance to the surface along μ, $s = -\ln(1 - z(1 - e^{-T}))$ for z
-    uniform in [0, 1], with weight $1 - e^{-T}$, so that no sample is lost. The truth is `peierls_flux`. Its kernel is checked in
-    tests/test_zoo.py on the critical slabs c = 1.4 and 1.02 of Sood, Forster and Parsons (Progress in Nuclear Energy 2003), whose thickness
-    (to eight digits) and flux (to 1e-6) are computed there once more, by discrete ordinates.
+    Every sampled flight ends inside the slab: with T the distance to the surface along μ, $s = -\ln(1 - z(1 - e^{-T}))$ for z uniform in
+    [0, 1], with weight $1 - e^{-T}$. So no sample is lost. The exact solution is `peierls_flux`. tests/test_zoo.py checks its kernel on the
+    critical slabs c = 1.4 and 1.02 of Sood, Forster and Parsons (Progress in Nuclear Energy 2003): thickness (to eight digits) and flux (to
+    1e-6) are computed there independently, by discrete ordinates.
     """
 
     thickness: float  # L, in mean free paths
@@ -68,7 +72,7 @@ class TransportSlab(Equation):
 
 
 def flight(x: Number, t: Float[Array, "2"], length: float) -> tuple[Number, Float[Array, ""]]:
-    """Where a flight along the cosine t[0] ends inside of the slab, and the probability that it does."""
+    """The end of a flight along the cosine t[0], given that it ends inside the slab, and the probability of that."""
     cosine = jnp.where(jnp.abs(t[0]) < 1e-6, 1e-6, t[0])
     room = jnp.where(cosine > 0, (length - x[0]) / cosine, -x[0] / cosine)
     inside = -jnp.expm1(-room)
@@ -77,7 +81,7 @@ def flight(x: Number, t: Float[Array, "2"], length: float) -> tuple[Number, Floa
 
 @lru_cache(maxsize=16)
 def peierls_flux(thickness: float, scattering: float) -> tuple[np.ndarray, np.ndarray]:
-    """Places and the flux there, from the integral equation solved by collocation; `TABLE` places, denser at the surface."""
+    """`TABLE` places, denser at the surface, and the flux there, from the integral equation solved by collocation."""
     nodes, kernel = collocation(thickness)
     source = kernel.sum(axis=1)
     flux = np.linalg.solve(np.eye(len(nodes)) - scattering * kernel, source)
@@ -88,7 +92,7 @@ def peierls_flux(thickness: float, scattering: float) -> tuple[np.ndarray, np.nd
 def collocation(thickness: float, panels: int = PANELS) -> tuple[np.ndarray, np.ndarray]:
     r"""The nodes $x_i$ and the matrix $\frac12 \int_0^L E_1(|x_i - x'|)\,\ell_j(x')\,dx'$ with the piecewise polynomials $\ell_j$.
 
-    $E_1$ has a logarithm at $x' = x_i$, so every piece between two edges of panels or $x_i$ is integrated with $x' = x_i \pm r^4$.
+    $E_1$ has a logarithm at $x' = x_i$, so every piece between edges of panels and $x_i$ is integrated with $x' = x_i \pm r^4$.
     """
     nodes = _panel_nodes(thickness, panels).ravel()
     edges, (z, w) = _edges(thickness, panels), leggauss(24)
@@ -104,7 +108,7 @@ def collocation(thickness: float, panels: int = PANELS) -> tuple[np.ndarray, np.
 
 
 def interpolation(places: np.ndarray, thickness: float, panels: int = PANELS) -> np.ndarray:
-    r"""$\ell_j$ at places, (places, nodes): on each panel Lagrange's polynomials of its Gauss nodes."""
+    r"""$\ell_j$ at places, a matrix (places, nodes): on each panel, Lagrange's polynomials of its Gauss nodes."""
     edges, nodes = _edges(thickness, panels), _panel_nodes(thickness, panels)
     panel = np.clip(np.searchsorted(edges, places, side="right") - 1, 0, len(nodes) - 1)
     matrix = np.zeros((len(places), nodes.size))
@@ -117,7 +121,7 @@ def interpolation(places: np.ndarray, thickness: float, panels: int = PANELS) ->
 
 
 def _edges(thickness: float, panels: int) -> np.ndarray:
-    """Panels that shrink four times towards both surfaces, where the flux has the slope of x ln x."""
+    """The edges of panels, each a quarter of the one before towards both surfaces, where the flux behaves like x ln x."""
     graded = 0.5 * thickness * np.concatenate([[0.0], 0.25 ** np.arange(panels - 1, -1, -1.0)])
     return np.concatenate([graded, thickness - graded[-2::-1]])
 

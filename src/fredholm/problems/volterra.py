@@ -17,8 +17,8 @@ from fredholm.problems.classes import ONE_SAMPLE, SMOOTH
 class Volterra(Equation):
     r"""$u'(x) + u(x) = \int_0^x e^{t-x}\,u(t)\,dt$ on [0, 5] with u(0) = 1; the solution is $u(x) = e^{-x}\cosh x$.
 
-    The demonstration of DeepXDE (Lu et al., SIAM Review 2021), there with a fixed Gauss rule; here by default with one random sample of the
-    integral at each point.
+    The demonstration of DeepXDE (Lu et al., SIAM Review 2021). There the integral has a fixed Gauss rule; here by default one random sample
+    at each point.
     """
 
     def __init__(self):
@@ -39,7 +39,7 @@ class Volterra2(Equation):
     r"""$u'(x) + \int_0^x u(t)\,dt = 2\pi\cos 2\pi x + \frac{1}{\pi}\sin^2 \pi x$ on [0, 1] with u(0) = 0;
     the solution is $u(x) = \sin 2\pi x$.
 
-    An equation of the first demonstrations of integrals in physics-informed networks (Lu et al., SIAM Review 2021).
+    From the first demonstrations of integrals in physics-informed networks (Lu et al., SIAM Review 2021).
     """
 
     def __init__(self):

@@ -1,1 +1,1 @@
-"""What `solve` returns."""
+"""The `Solution` that `solve` returns, the errors that it raises, and `load`."""

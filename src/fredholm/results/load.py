@@ -1,4 +1,4 @@
-"""Runs from their folders."""
+"""`load`: a run from its folder."""
 
 import os
 
@@ -15,9 +15,15 @@ from fredholm.training.record import RunRecord
 
 
 def load(path: str | os.PathLike[str], network: object = None, problem: Equation | None = None) -> Solution:
-    """A run from its folder. It predicts by itself where the network is ours; give `network=` or `problem=` where they were your own.
+    """Loads a run from its folder: `solution = fr.load("runs/volterra")`.
 
-    Nothing that the folder holds is imported or executed.
+    Nothing in the folder is imported or executed. So a network or an equation that was your own is not in it, and must be given again.
+
+    Args:
+        path: the folder, which `solve(out=...)` or `Solution.save` wrote.
+        network: the network of the run, where it was not the library's own.
+        problem: the equation of the run, where it was not the library's own. Without it the solution still predicts, but cannot be
+            evaluated against an exact solution.
     """
     folder = RunFolder.open(path)
     record = RunRecord.read(folder)
@@ -28,7 +34,7 @@ def load(path: str | os.PathLike[str], network: object = None, problem: Equation
     skeleton = _field_skeleton(_network(network, problem, record), record)
     with jax.enable_x64(record.settings.precision == "float64"):
         main, average, delayed = (_saved(skeleton, arrays, part) for part in (".u", ".average", ".method"))
-        delayed = delayed or _saved(skeleton, arrays, ".method.target")  # beside it, an adaptive method keeps what it has measured
+        delayed = delayed or _saved(skeleton, arrays, ".method.target")  # an adaptive method keeps its measurements beside the target
         assert main is not None
         answer, target = main if average is None else average, main if delayed is None else delayed
     return Solution(record, problem, history, answer, target, arrays, main)
@@ -41,25 +47,26 @@ def _saved(skeleton: Field, arrays: Arrays, part: str) -> Field | None:
 
 
 def _network(network: object, problem: Equation | None, record: RunRecord) -> AbstractNetwork:
-    """The network that was given now, or recorded, or is the given problem's own."""
-    recipe = network if network is not None else record.settings.part("network")
-    if recipe is None and problem is not None:
-        recipe = problem.defaults.network
-    if recipe is None:
+    """The network that is given, or recorded, or the default of the given problem."""
+    found = network if network is not None else record.settings.part("network")
+    if found is None and problem is not None:
+        found = problem.defaults.network
+    if found is None:
         raise ValueError(
-            "this run's network was your own and is not in its folder: give load(path, network=...), the same recipe, module or function, "
-            "or problem=... if its defaults have the network."
+            "this run's network was your own and is not in its folder: give load(path, network=...), the same object or function, "
+            "or problem=... if the network is among its defaults."
         )
-    return as_network(recipe)
+    return as_network(found)
 
 
-def _field_skeleton(recipe: AbstractNetwork, record: RunRecord) -> Field:
-    network = recipe.build(record.inputs, record.outputs, jax.random.key(0))
+def _field_skeleton(settings: AbstractNetwork, record: RunRecord) -> Field:
+    """A field with the structure of the run's networks, and other numbers."""
+    network = settings.build(record.inputs, record.outputs, jax.random.key(0))
     return Field(network, {name: jnp.zeros(()) for name in record.unknowns}, record.inputs, record.outputs)
 
 
 def _stacked(skeleton: Field, arrays: Arrays) -> Field:
-    """The skeleton with arrays that have a leading axis of seeds."""
+    """The skeleton filled with arrays that have a leading axis of seeds."""
     dynamic, static = eqx.partition(skeleton, eqx.is_array)
     seeds = len(next(iter(arrays.values())))
     shapes = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct((seeds, *leaf.shape), leaf.dtype), dynamic)

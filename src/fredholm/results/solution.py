@@ -1,4 +1,4 @@
-"""What `solve` returns: the trained networks of all seeds, how they got there, and how good they are."""
+"""`Solution`, which `solve` returns: the trained networks of all seeds, their history, and their errors."""
 
 import html
 import os
@@ -35,20 +35,32 @@ if TYPE_CHECKING:
     import xarray
     from matplotlib.figure import Figure
 
-BLOCK = 20_000  # points that are predicted at once
+BLOCK = 20_000  # points in one prediction
 
 
 class Solution:
-    """The solution of an equation: one network for each seed.
+    """The solution of an equation: one trained network for each seed. It is a function of points:
+
+        solution = fr.solve(fr.problems.Volterra(), seeds=4)
+        solution                                      # prints status, error and learned scalars
+        solution(points)                              # the mean over the seeds: points (n, d), values (n,)
+        solution(points, of=fr.derivative)            # the derivative of u
+        solution.members(points)                      # each seed: (s, n)
+        solution.evaluate()["mse"]                    # the error of each seed: (s,)
+        solution.diagnose()                           # why a training failed
+        solution.save("runs/volterra")                # fr.load and fr.resume read it
+
+    Shapes: s seeds, n points, d inputs, m outputs. With one output the axis m is left out.
 
     Attributes:
-        problem: the `Equation`, or None where a loaded run could not rebuild it.
-        settings: everything that defines the run, as plain data (what `run.json` holds).
-        status: a `SeedStatus` for each seed, how its training ended and at which step.
-        history: an `xarray.Dataset` over (seed, step) with `loss` and its parts, `integration_variance`, `excess_variance`, `drift`,
-            `size` (of the network), `regularization_weight` (λ, where it is measured), `error` and what else applies. Where the
-            parameters are averaged, `error` is that of the average, the answer, and `error_main` that of the network itself.
-        unknowns: the learned scalars, an array over the seeds for each; `history` has their way there as `unknown_<name>`.
+        problem: the `Equation`; None where a loaded run could not rebuild it.
+        settings: everything that defines the run, as plain data: the content of `run.json`.
+        status: a `SeedStatus` for each seed: how its training ended, and at which step.
+        history: an `xarray.Dataset` over (seed, step). It has `loss` and its parts, and where they apply `integration_variance`,
+            `excess_variance` (the bias of the standard loss), `drift` (between network and target), `size` (of the network),
+            `regularization_weight` (λ), and `error` against the exact solution. Where the parameters are averaged, `error` is that of the
+            average, which is the answer, and `error_main` that of the network itself.
+        unknowns: the learned scalars by name, each an array (s,). `history` has their course as `unknown_<name>`.
     """
 
     def __init__(
@@ -62,14 +74,14 @@ class Solution:
         main: Field | None = None,
     ):
         self.record, self.problem, self.history = record, problem, history
-        # Stacked over the seeds: the answer, the delayed copy, and the network itself, which is the answer unless it is averaged.
+        # Each stacked over the seeds: the answer, the delayed copy, and the network itself. Without averaging the last is the answer.
         self._u, self._target, self._main = u, target, u if main is None else main
-        self._scores: dict[str, np.ndarray] | None = None  # what evaluate() found, since tables and pictures ask for it again
-        self._arrays = arrays  # the whole training state by path, so that a saved solution can be continued
+        self._scores: dict[str, np.ndarray] | None = None  # a cache of evaluate(), for tables and figures
+        self._arrays = arrays  # the whole training state by path, so that a saved solution can be resumed
 
     @classmethod
     def of(cls, training: Training, record: RunRecord, ended: Status) -> "Solution":
-        """The training as it stands."""
+        """The solution of a training in its present state."""
         states, settings = gather(training.states), training.settings
         target = settings.known_method.target(states.u, states.method)
         assert isinstance(target, Field)
@@ -79,11 +91,11 @@ class Solution:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Everything that defines the run, and how far it is, as plain data: what `run.json` holds."""
+        """Everything that defines the run, and its progress, as plain data: the content of `run.json`."""
         return self.record.to_json()
 
     def shown(self) -> Shown:
-        """What a page says of the run besides its results."""
+        """Settings and versions, for the report of the run."""
         record = self.record
         settings = {name: text for name in FIELDS if (text := record.settings.text(name)) != "None"}
         if command := (record.origin or {}).get("command"):
@@ -97,7 +109,7 @@ class Solution:
         return Shown(settings, versions, own, record.kept != "networks", self._evaluations())
 
     def _evaluations(self) -> int | None:
-        """Evaluations of integrands in one step of one seed, where the run's problem, method and rule are known."""
+        """Evaluations of integrands in one step of one seed; None where problem, method or rule are not known."""
         settings, problem = self.record.settings, self.problem
         method, rule = settings.part("method"), settings.part("rule")
         if problem is None or method is None or rule is None:
@@ -106,7 +118,7 @@ class Solution:
 
     @property
     def precision(self) -> str:
-        """float32 or float64."""
+        """The precision of the training, "float32" or "float64"."""
         return self.record.settings.precision
 
     @property
@@ -121,12 +133,12 @@ class Solution:
 
     @property
     def label(self) -> str:
-        """What the run is called in tables and pictures."""
+        """The name of the run in tables and figures."""
         return self.record.label
 
     @property
     def status(self) -> tuple[SeedStatus, ...]:
-        """How the training of each seed ended, and at which step."""
+        """How the training of each seed ended, and at which step; in the order of `seeds`."""
         return self.record.status
 
     @property
@@ -136,48 +148,60 @@ class Solution:
 
     @property
     def good(self) -> np.ndarray:
-        """Which seeds succeeded."""
+        """A boolean array (s,): True for the seeds that succeeded."""
         return np.array([not entry.status.is_failure for entry in self.status])
 
     @property
     def steps(self) -> int:
-        """The steps that the run has done."""
+        """The number of steps done."""
         return self.record.done
 
     @property
     def seconds(self) -> float:
-        """The time spent in training, over all its parts."""
+        """The time spent in training, in seconds, over all sessions of a resumed run."""
         return self.record.seconds
 
     @property
     def unknowns(self) -> dict[str, np.ndarray]:
-        """The learned scalars of each seed."""
+        """The learned scalars by name, each an array (s,)."""
         return {name: np.asarray(value) for name, value in self._u.unknowns.items()}
 
     def members(self, points: ArrayLike, *, of: Callable[..., Any] | None = None) -> np.ndarray:
-        """The prediction of every seed at points of shape (n, d): (s, n), or (s, n, m) for m outputs.
+        """The prediction of every seed, failed ones included.
 
-        `of` is for what follows from the solution: `of=lambda u, x: fr.gradient(u, x)`.
+        Args:
+            points: points of shape (n, d); with one input too, (n, 1).
+            of: a function of u and one point x, to predict something else than u(x): `of=lambda u, x: fr.gradient(u, x)`.
+
+        Returns:
+            An array (s, n), or (s, n, m) for m outputs; with `of`, (s, n, ...) with the shape of its value.
         """
         return self._predict(self._u, points, of)
 
     def __call__(self, points: ArrayLike, *, of: Callable[..., Any] | None = None) -> np.ndarray:
-        """The mean prediction over the seeds that succeeded, at points of shape (n, d): (n,), or (n, m) for m outputs.
+        """The mean prediction over the seeds that succeeded: `solution(np.linspace(0, 5, 101)[:, None])`.
 
-        With `of`, the mean of what follows from the solution: `solution(points, of=lambda u, x: fr.derivative(u, x))` is its slope.
+        Args:
+            points: points of shape (n, d); with one input too, (n, 1).
+            of: a function of u and one point x, to predict something else than u(x): `of=fr.derivative`, or
+                `of=lambda u, x: u(x) ** 2`.
+
+        Returns:
+            An array (n,), or (n, m) for m outputs; with `of`, (n, ...) with the shape of its value. Where every seed failed, it is the mean
+            over all of them, each at its last good state.
         """
         return self._mean(self.members(points, of=of))
 
     def target(self, points: ArrayLike) -> np.ndarray:
-        """The mean prediction of the target network, the delayed copy; the network itself for methods that have none."""
+        """The mean prediction of the target network, the delayed copy; methods without one give the network itself. Shapes as in a call."""
         return self._mean(self._predict(self._target, points))
 
     def targets(self) -> "Solution":
-        """The same run with its delayed copies as the answer: what pictures of the target are made from."""
+        """The same run with its target networks, the delayed copies, as the answer: for figures of the target."""
         return Solution(self.record, self.problem, self.history, self._target, self._target, self._arrays)
 
     def main(self, points: ArrayLike) -> np.ndarray:
-        """The mean prediction of the network itself; the same as the solution's where the parameters are not averaged."""
+        """The mean prediction of the network itself, without averaged parameters, in the shapes of a call."""
         return self._mean(self._predict(self._main, points))
 
     def _mean(self, values: np.ndarray) -> np.ndarray:
@@ -189,21 +213,31 @@ class Solution:
             points = jnp.asarray(points, float)
             if points.ndim != 2 or points.shape[1] != u.inputs:
                 raise ValueError(f"points: got shape {points.shape}; expected (n, {u.inputs}), one point in each row.")
-            # In blocks, since a grid of evaluation can be larger than what the devices hold for all seeds at once.
+            # In blocks: a large grid may not fit into the devices' memory for all seeds at once.
             starts = range(0, max(1, len(points)), BLOCK)
             return np.concatenate([np.asarray(_predict_stacked(u, points[start : start + BLOCK], of)) for start in starts], axis=1)
 
     def evaluate(
         self, points: ArrayLike | None = None, *, problem: Equation | None = None, certificate: bool = False
     ) -> dict[str, np.ndarray]:
-        """The error of each seed against the exact solution: `mse`, `relative_l2` and where they apply `mse_mean_free`,
-        `mse_linear_free`, `mse_normalized`, each an array over the seeds; at the problem's own evaluation points unless given.
+        """The errors of each seed against the exact solution: `solution.evaluate()["mse"]`.
 
-        With `certificate=True` also what needs no exact solution, from points and nodes drawn for it (of given samples, from the same
-        rows as the training, since there are no others): `true_loss`, an unbiased
-        estimate of E[r(x)²], with its 95 % interval `true_loss_low`, `true_loss_high`. For an equation of the second kind, u = K[u] + y,
-        whose integrals contract by a factor q < 1, also `contraction` with its interval and `error_bound`, ‖r‖/(1 − q) from the upper
-        ends of both: a bound of the root mean square error over the domain, to first order in the error where K is not linear.
+        Args:
+            points: where to compare, of shape (n, d); default: the problem's own evaluation points.
+            problem: the equation; default: that of the run. Needed where a loaded run could not rebuild it.
+            certificate: also estimate the true loss, which needs no exact solution.
+
+        Returns:
+            An array (s,) for each metric: `mse`, `relative_l2`, and where they apply `mse_mean_free`, `mse_linear_free`, `mse_normalized`.
+
+            With `certificate=True` also `true_loss`, an unbiased estimate of E[r(x)²], with its 95 % interval `true_loss_low` and
+            `true_loss_high`. It comes from fresh points and nodes; where samples are given, from the same ones as the training. For an
+            equation of the second kind, u = K[u] + y, with a contraction K by a factor q < 1, also `contraction` with its interval, and
+            `error_bound` = ‖r‖/(1 − q) from the upper ends of both. It bounds the root mean square error over the domain; where K is not
+            linear, to first order in the error.
+
+        Raises:
+            ValueError: where there is no exact solution and `certificate` is False.
         """
         if certificate:
             found = [one.scores() for one in self.certify(problem=problem)]
@@ -215,7 +249,7 @@ class Solution:
         if problem.exact is None:
             raise ValueError("evaluate: the problem has no exact solution to compare with; evaluate(certificate=True) needs none.")
         if problem.evaluation is None:
-            raise ValueError("evaluate: the problem says nothing of where to evaluate; give Equation(evaluation=fr.Evaluation(...)).")
+            raise ValueError("evaluate: the problem has no evaluation points; give Equation(evaluation=fr.Evaluation(...)).")
         evaluation = problem.evaluation
         with self._precision():
             points = evaluation.points() if points is None else jnp.asarray(points, float)
@@ -231,7 +265,7 @@ class Solution:
         return scores
 
     def certify(self, *, problem: Equation | None = None) -> list[Certificate]:
-        """What `evaluate(certificate=True)` has as arrays, as one `Certificate` for each seed."""
+        """One `Certificate` for each seed: the numbers of `evaluate(certificate=True)` as objects, with `.loss` and `.error_bound`."""
         problem = self._problem(problem)
         with self._precision():
             fields = [_member(self._u, at) for at in range(len(self.seeds))]
@@ -241,10 +275,17 @@ class Solution:
     def diagnose(
         self, *, problem: Equation | None = None, method: AbstractMethod | None = None, rule: AbstractRule | None = None
     ) -> Report:
-        """Why a training failed, or that it did not: what its history shows, and what a few fresh samples tell of the first seed that ended
-        well; each finding in plain words with its numbers and its remedy. `report.remedy` holds the keywords of `solve` that cure it.
+        """Why a training failed, or that nothing is wrong: `print(solution.diagnose())`.
 
-        A problem, a method or a rule that was your own and is not in the run's folder must be given again.
+        It examines the history, and the first seed that succeeded on a few fresh samples. Each finding has its numbers and a remedy in
+        plain words. `report.remedy` holds keywords of `solve` that cure it: `fr.solve(problem, **report.remedy)`.
+
+        Args:
+            problem: the equation; default: that of the run.
+            method: the method; default: that of the run.
+            rule: the rule; default: that of the run.
+
+        After `load`, parts that were your own are not known and must be given again.
         """
         problem = self._problem(problem)
         used: AbstractMethod = method or self._recorded("method")
@@ -264,15 +305,20 @@ class Solution:
             return diagnose(self.label, self.history, used, seed(first), known)
 
     def _recorded(self, name: str) -> Any:
-        """An object of the run's settings, which is needed."""
+        """An object of the run's settings; `ValueError` where the file does not hold it."""
         found = self.record.settings.part(name)
         if found is None:
             text = self.record.settings.text(name)
-            raise ValueError(f"{name}: it was made in Python and is not in the file: {text}. Give diagnose({name}=...), as at the start.")
+            raise ValueError(
+                f"{name}: it was made in Python and is not in the file: {text}. Give diagnose({name}=...), the same as at the start."
+            )
         return found
 
     def summary(self, *, problem: Equation | None = None) -> dict[str, tuple[float, float, float]]:
-        """The mean over the seeds that succeeded, with its 95 % bootstrap interval, of every metric and learned scalar."""
+        """(mean, low, high) of every metric and learned scalar: the mean over the seeds that succeeded, and its 95 % bootstrap interval.
+
+        The interval needs at least two seeds; with one, low and high are NaN. The metrics need an exact solution.
+        """
         known = problem or self.problem
         errors = self.evaluate(problem=problem) if known is not None and known.exact is not None else {}
         good = self.good if self.good.any() else np.ones(len(self.status), bool)
@@ -283,7 +329,12 @@ class Solution:
     def to_dataset(self, grid: Mapping[str, ArrayLike] | ArrayLike | None = None) -> "xarray.Dataset":
         """The predictions as an `xarray.Dataset`, ready for NetCDF (`.to_netcdf`) or a table (`.to_dataframe().to_csv`).
 
-        `grid` maps an axis name to its coordinates, `{"x": linspace(0, 1, 50), "t": [0, 1]}`, or is an array of points of shape (n, d).
+        Args:
+            grid: the coordinates of each axis by name, in the order of the inputs, `{"x": np.linspace(0, 1, 50), "t": [0, 1]}`; or points
+                of shape (n, d). Default: a regular grid over the evaluation points for d = 1 and 2, else 2000 of these points.
+
+        Returns:
+            A dataset with `mean` (over the seeds that succeeded), `members` (each seed), `main`, `target`, and where it is known `exact`.
         """
         import xarray
 
@@ -321,19 +372,22 @@ class Solution:
         return {f"x{axis}": np.linspace(points[:, axis].min(), points[:, axis].max(), counts) for axis in range(points.shape[1])}
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> "Figure":
-        """A picture of the solution beside the truth, its error and its training; written to `path` if given. Returns the figure."""
+        """A figure of the solution, the exact solution, the error and the training; saved to `path` if given: `solution.plot("u.png")`."""
         from fredholm.report.plots.solution import plot_solution
 
         return plot_solution(self, path)
 
     def report(self, path: str | os.PathLike[str]) -> Path:
-        """One HTML page, which opens offline, with the results, pictures and settings of this run."""
+        """Writes one HTML page with the results, figures and settings of this run, which opens offline; returns its path."""
         from fredholm.report.page import write_report
 
         return write_report({self.label: self}, path)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Writes a run folder, which `load` and `resume` read: plain formats, no code."""
+        """Writes a run folder, which `load` and `resume` read, and returns its path. It holds plain formats and no code.
+
+        `ValueError` where the folder exists and is not empty.
+        """
         folder = RunFolder.create(path)
         with folder.locked():
             folder.write(self.history, self._arrays, self.steps, self.record.to_json(), self.record.settings.arrays)
@@ -349,7 +403,7 @@ class Solution:
         return jax.enable_x64(self.record.settings.precision == "float64")
 
     def score(self) -> tuple[str, tuple[float, float, float]] | None:
-        """The problem's own metric with its mean and interval, or None where there is no exact solution."""
+        """The name of the problem's own metric, and its (mean, low, high) as in `summary`; None where there is no exact solution."""
         if self.problem is None or self.problem.exact is None or self.problem.evaluation is None:
             return None
         name = self.problem.evaluation.score
@@ -387,7 +441,7 @@ def _member(stacked: Field, at: int) -> Field:
 
 
 def describe_unknown(values: np.ndarray) -> str:
-    """A learned scalar: its mean and interval, and how far apart the seeds are."""
+    """A learned scalar in words: its mean and interval, and the range over the seeds."""
     mean, low, high = bootstrap_interval(values)
     if len(values) < 2:
         return f"{mean:.5g}, one seed"

@@ -1,1 +1,1 @@
-"""What is on disk: run folders in plain formats, and settings as text."""
+"""Files: run folders in plain formats, and settings as text."""

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     import xarray
 
 logger = logging.getLogger("fredholm")
-FORMATS = (1, 2)  # of run.json that can be read
-TEMPORARY = re.compile(r"\..+\.[0-9a-f]{32}")  # the names of files that are being written
+FORMATS = (1, 2)  # the formats of run.json that can be read
+TEMPORARY = re.compile(r"\..+\.[0-9a-f]{32}")  # the names of unfinished files
 Arrays = dict[str, np.ndarray]
-ARRAYS = "arrays.npz"  # of settings, beside run.json or study.json
+ARRAYS = "arrays.npz"  # the large arrays of the settings, beside run.json or study.json
 
 
 class RunFolder:
@@ -40,7 +40,7 @@ class RunFolder:
 
     @classmethod
     def free(cls, path: str | os.PathLike[str]) -> "RunFolder":
-        """A folder that is still to be made; one that holds anything is refused."""
+        """A folder that can be created; `ValueError` where it exists and is not empty."""
         folder = cls(path)
         if folder.path.exists() and (not folder.path.is_dir() or any(folder.path.iterdir())):
             raise ValueError(
@@ -50,11 +50,11 @@ class RunFolder:
 
     @classmethod
     def create(cls, path: str | os.PathLike[str]) -> "RunFolder":
-        """A new folder; one that holds anything is refused."""
+        """Creates a new folder; `ValueError` where it exists and is not empty."""
         return cls.free(path).make()
 
     def make(self) -> "RunFolder":
-        """Makes the folder, and tries whether it can be written to."""
+        """Creates the folder, and checks that it can be written to."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self.path):
@@ -73,14 +73,14 @@ class RunFolder:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Holds the folder for writing; a second process is refused. The lock dies with its process."""
+        """Locks the folder for writing; `ValueError` in a second process. The lock ends with its process."""
         lock = filelock.FileLock(self.path / ".lock", timeout=0)
         try:
             lock.acquire()
         except filelock.Timeout:
             raise ValueError(f"{self.path} is in use by another process; wait until it ends, or use another folder.") from None
         try:
-            for left in self.path.iterdir():  # by a process that was killed while it wrote
+            for left in self.path.iterdir():  # by a process that was killed during a write
                 if TEMPORARY.fullmatch(left.name):
                     left.unlink(missing_ok=True)
             yield
@@ -90,8 +90,8 @@ class RunFolder:
     def write(
         self, history: "xarray.Dataset", state: Arrays, step: int, settings: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
     ) -> None:
-        """Writes everything that a run is resumed and loaded from: its history, its state after so many steps, its settings, and the
-        arrays of the settings that are too large for a text."""
+        """Writes everything that `load` and `resume` need: the history, the training state after `step` steps, the settings, and the arrays
+        of the settings that are too large for text."""
         if arrays and not (self.path / ARRAYS).exists():
             write_arrays(self.path / ARRAYS, arrays)
         self.write_history(history)
@@ -125,22 +125,22 @@ class RunFolder:
         write_atomically(self.path / "history.nc", lambda file: file.write(bytes(content)))
 
     def read_history(self) -> "xarray.Dataset":
-        """Reads `history.nc`, whole."""
+        """Reads `history.nc` into memory."""
         import xarray
 
         with xarray.open_dataset(self.path / "history.nc", engine="h5netcdf") as history:
             return history.load()
 
     def write_checkpoint(self, arrays: Arrays, step: int) -> int:
-        """Writes over the older of the two checkpoints, and says which that was."""
+        """Overwrites the older of the two checkpoints, and returns its number."""
         slot = min((0, 1), key=self._slot_step)
         content = {**arrays, "step": np.asarray(step), "digest": np.frombuffer(_digest(arrays, step), np.uint8)}
         write_atomically(self._slot(slot), lambda file: np.savez(file, allow_pickle=False, **content))
         return slot
 
     def shrink(self, settings: Mapping[str, Any]) -> None:
-        """Keeps the networks of the newest checkpoint, from which a run is loaded, and drops what only its next step would need; `settings`
-        are those of `run.json`, which say so."""
+        """Keeps only the networks of the newest checkpoint: the run can still be loaded, but not resumed. `settings` is the new content of
+        `run.json`, which records that."""
         arrays, step = self.read_checkpoint()
         kept = {name: value for name, value in arrays.items() if name.startswith((".u", ".average", ".method"))}
         self.write_settings(settings)
@@ -148,23 +148,23 @@ class RunFolder:
         self._slot(other).unlink(missing_ok=True)
 
     def read_checkpoint(self) -> tuple[Arrays, int]:
-        """The newest checkpoint that is whole; a damaged one is passed over with a message."""
+        """The newest intact checkpoint, and its step. A damaged one is skipped with a warning."""
         found = []
         for slot in (0, 1):
             if self._slot(slot).exists():
                 try:
                     found.append(_read_npz(self._slot(slot)))
                 except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-                    logger.warning("%s is damaged (%s); using the checkpoint before it.", self._slot(slot), error)
+                    logger.warning("%s is damaged (%s); using the other checkpoint.", self._slot(slot), error)
         if not found:
-            raise ValueError(f"{self.path}: there is no whole checkpoint to continue from.")
+            raise ValueError(f"{self.path}: there is no intact checkpoint to continue from.")
         return max(found, key=lambda item: item[1])
 
     def _slot(self, slot: int) -> Path:
         return self.path / f"checkpoint-{slot}.npz"
 
     def _slot_step(self, slot: int) -> int:
-        """The step of a checkpoint; −1 where there is none or it is damaged, so that it is the one written over."""
+        """The step of a checkpoint; −1 where it is missing or damaged, so that it is overwritten first."""
         try:
             return _read_npz(self._slot(slot))[1]
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
@@ -172,8 +172,8 @@ class RunFolder:
 
 
 def write_atomically(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
-    """Writes to a temporary file beside `path`, then renames: a reader sees the old content or the new, never a part."""
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")  # as TEMPORARY says
+    """Writes to a temporary file beside `path`, then renames it: a reader sees the old content or the new, never a part."""
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")  # matches TEMPORARY
     try:
         with open(temporary, "xb") as file:
             write(file)
@@ -187,12 +187,12 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
 
 
 def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """Named arrays as one file."""
+    """Writes named arrays to one file."""
     write_atomically(path, lambda file: np.savez(file, allow_pickle=False, **arrays))
 
 
 def read_arrays(path: Path) -> Arrays:
-    """What `write_arrays` wrote; nothing where there is no such file."""
+    """Reads the arrays that `write_arrays` wrote; none where the file does not exist."""
     if not path.is_file():
         return {}
     try:
@@ -203,17 +203,17 @@ def read_arrays(path: Path) -> Arrays:
 
 
 def file_name(name: str) -> str:
-    """A name as that of a file: without blanks and other signs."""
+    """A name as a file name, without blanks and special characters."""
     return "".join(letter if letter.isalnum() or letter in "-_.=" else "-" for letter in name).strip("-.") or "run"
 
 
 def flatten(tree: PyTree) -> Arrays:
-    """The arrays of a pytree by their path."""
+    """The arrays of a pytree, by their paths."""
     return {jax.tree_util.keystr(path): np.asarray(leaf) for path, leaf in jax.tree_util.tree_leaves_with_path(tree)}
 
 
 def unflatten(skeleton: PyTree, arrays: Arrays) -> PyTree:
-    """A pytree shaped as the skeleton, with the arrays that belong to its paths."""
+    """A pytree with the structure of the skeleton, and the arrays of its paths."""
 
     def leaf_at(path: jax.tree_util.KeyPath, leaf: jax.Array | jax.ShapeDtypeStruct) -> np.ndarray:
         name = jax.tree_util.keystr(path)
@@ -227,7 +227,7 @@ def unflatten(skeleton: PyTree, arrays: Arrays) -> PyTree:
 
 
 def environment() -> dict[str, Any]:
-    """Versions and machine, for the record; no name or path of the machine."""
+    """Versions and kind of machine, for the record; no host names, no paths."""
     packages = ("fredholm", "jax", "jaxlib", "equinox", "optax", "numpy", "scipy", "xarray")
     return {
         "python": platform.python_version(),
@@ -239,7 +239,7 @@ def environment() -> dict[str, Any]:
 
 
 def _git_commit() -> str | None:
-    """The commit of the user's working directory, if it is a checkout."""
+    """The git commit of the current directory, if it is a repository."""
     try:
         done = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5, check=False)
     except (OSError, subprocess.TimeoutExpired):

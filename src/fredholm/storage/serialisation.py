@@ -1,9 +1,9 @@
 """Settings as text and back: one form, as in Python, for run.json, YAML, the command line and pages.
 
-`to_text` writes a value with every constructor argument by name, so that a later change of a default does not change what an old file
-means: `Adam(learning_rate=0.001, schedule=ConstantRate(), b1=0.9, b2=0.999, eps=1e-08)`. `from_text` reads it with `ast` and never runs
-code: it knows the library's own classes, plain literals, `array(...)` and `float('inf')`. What is not the library's own is written as
-`Opaque('...')`, which is read as an error.
+`to_text` writes a value with every constructor argument by name, so that a later change of a default does not change the meaning of an old
+file: `Adam(learning_rate=0.001, schedule=ConstantRate(), b1=0.9, b2=0.999, eps=1e-08)`. `from_text` reads it with `ast` and never runs
+code: it knows the library's own classes, plain literals, `array(...)` and `float('inf')`. The user's own objects are written as
+`Opaque('...')`; reading that raises `NotRebuildableError`.
 """
 
 import ast
@@ -30,23 +30,23 @@ from fredholm.equation.equation import Equation
 from fredholm.functions.constrained import Formed
 from fredholm.functions.mlp import Perceptron
 
-ALIASES: Mapping[str, str] = MappingProxyType({"Constant": "ConstantRate"})  # classes that were renamed, old name to new: read, not written
-RESERVED = ("Opaque", "array", "float")  # names of the text itself, which no class may have
-# Made by a run from its settings and no settings themselves. Format 1 could hold them, in a network of the user's own.
+ALIASES: Mapping[str, str] = MappingProxyType({"Constant": "ConstantRate"})  # renamed classes, old name to new: for reading only
+RESERVED = ("Opaque", "array", "float")  # names with a meaning of their own in the text; no class may have them
+# A run builds these from its settings; they are not settings. Format 1 could hold them, in a user's own network.
 BUILT: Mapping[str, type] = MappingProxyType({built.__name__: built for built in (domains.Nodes, Perceptron, Formed, functions.Field)})
-NUMBERS = 100  # an array with more numbers goes to a file
-CHARACTERS = 1_000_000  # a longer text is refused
-DEPTH = 50  # and so is a deeper one
+NUMBERS = 100  # an array with more numbers goes to a separate file
+CHARACTERS = 1_000_000  # a longer text is an error
+DEPTH = 50  # and so is deeper nesting
 DTYPES = ("bool", *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)), "float16", "float32", "float64")
 EXAMPLE = "'Smolyak(Gauss(1), 3)'"
 
 
 class NotRebuildableError(ValueError):
-    """The recorded thing was the user's own, and is not in the file."""
+    """The recorded object was the user's own, which the file does not hold."""
 
 
 def registry(modules: Iterable[ModuleType]) -> Mapping[str, type]:
-    """The classes of these modules that settings are made of, by name. Two classes of one name are refused."""
+    """The classes of these modules that settings consist of, by name. Two classes with one name are an error."""
     found: dict[str, type] = {}
     for module in modules:
         for name, spec in vars(module).items():
@@ -60,7 +60,7 @@ def registry(modules: Iterable[ModuleType]) -> Mapping[str, type]:
 
 
 def _is_spec(module: ModuleType, name: str, found: object) -> bool:
-    """True for a public, concrete class of the module itself, not for one that it only imports."""
+    """True for a public, concrete class that the module defines, not for one that it imports."""
     if not isinstance(found, type) or not issubclass(found, eqx.Module) or name.startswith(("_", "Abstract")):
         return False
     return found.__module__.startswith(module.__name__) and found not in BUILT.values()
@@ -73,7 +73,7 @@ SPECS: Mapping[str, type] = registry((domains, rules, methods, functions, optimi
 
 
 def to_text(value: object, arrays: dict[str, np.ndarray] | None = None) -> str:
-    """`value` as Python source. An array of more than 100 numbers is put into `arrays`, for the caller to save; without it it is opaque."""
+    """`value` as Python source. An array of more than 100 numbers goes into `arrays`, for the caller to save; without them it is opaque."""
     return _text(value, arrays, 0)
 
 
@@ -107,10 +107,10 @@ def _text(value: object, arrays: dict[str, np.ndarray] | None, depth: int) -> st
 
 
 def arguments_of(value: object) -> tuple[list[object], dict[str, object]]:
-    """The positional and the named arguments that make a library object again.
+    """The positional and the named arguments that rebuild a library object.
 
-    A parameter is the field of its name, `*parts` and `**parts` too. A class for which this is not so says it itself, by `arguments()`, a
-    problem by `recipe()`.
+    A parameter has the value of the field with its name, `*parts` and `**parts` too. Where that is not so, the class has a method
+    `arguments()`, and a problem a method `recipe()`.
     """
     own = getattr(value, "recipe", None) or getattr(value, "arguments", None)
     if own is not None:
@@ -130,7 +130,7 @@ def arguments_of(value: object) -> tuple[list[object], dict[str, object]]:
 def _array_text(value: np.ndarray | jax.Array, arrays: dict[str, np.ndarray] | None) -> str:
     if not is_concrete(value) or jnp.issubdtype(value.dtype, jax.dtypes.extended):
         return f"Opaque('array of shape {value.shape}')"
-    array = np.array(value)  # a copy: what is saved later is what was hashed
+    array = np.array(value)  # a copy, so that the saved array is the hashed one
     if array.dtype.name not in DTYPES or (array.size > NUMBERS and arrays is None):
         return f"Opaque('array of shape {array.shape}')"
     if array.size > NUMBERS and arrays is not None:
@@ -143,14 +143,14 @@ def _array_text(value: np.ndarray | jax.Array, arrays: dict[str, np.ndarray] | N
 
 
 def _array_name(array: np.ndarray) -> str:
-    """A name from the content, so that the same array is kept once and a changed one is noticed."""
+    """A name from the content: the same array is saved once, and a changed one is noticed."""
     digest = hashlib.sha256(f"{array.dtype.name} {array.shape} ".encode())
     digest.update(np.ascontiguousarray(array, array.dtype.newbyteorder("<")).tobytes())
     return f"array_{digest.hexdigest()[:16]}"
 
 
 def _short(value: object) -> str:
-    """What a person may recognise, without addresses in memory, so that two processes write the same."""
+    """A short description for a person, without memory addresses, so that two processes write the same."""
     if isinstance(value, Equation):
         return f"{type(value).__name__} made in Python"
     name = getattr(value, "__qualname__", None)
@@ -158,7 +158,7 @@ def _short(value: object) -> str:
         return f"{getattr(value, '__module__', '')}.{name}"
     try:
         text = repr(value)
-    except Exception:  # a repr of somebody else's, which must not end a run
+    except Exception:  # a user's own __repr__, which must not end a run
         text = type(value).__name__
     return " ".join(re.sub(r" at 0x[0-9a-fA-F]+", "", text).split())[:200]
 
@@ -167,7 +167,7 @@ def _short(value: object) -> str:
 
 
 def from_text(text: str, arrays: Mapping[str, np.ndarray] | None = None) -> Any:
-    """The value that `to_text` wrote, or a person; `arrays` are those that `to_text` put aside.
+    """The value of a text by `to_text` or by a person. `arrays` are the arrays that `to_text` collected.
 
     `NotRebuildableError` where a part was made in Python and is not in the text; `ValueError` for everything else that is wrong in it.
     """
@@ -178,7 +178,7 @@ def from_text(text: str, arrays: Mapping[str, np.ndarray] | None = None) -> Any:
 
 
 def is_rebuildable(text: str) -> bool:
-    """True where nothing in the text was made in Python: no part is opaque."""
+    """True where no part of the text is opaque."""
     calls = (node.func for node in ast.walk(_parsed(text)) if isinstance(node, ast.Call))
     return not any(isinstance(called, ast.Name) and called.id == "Opaque" for called in calls)
 
@@ -188,12 +188,12 @@ def _parsed(text: str) -> ast.expr:
         raise ValueError(f"{_start(text)!r}: got a text of {len(text):,} characters; expected at most {CHARACTERS:,}.")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of odd escapes in strings
+            warnings.simplefilter("ignore")  # about odd escapes in strings
             return ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError) as error:
         reason = getattr(error, "msg", None) or error
         raise ValueError(f"{_start(text)!r}: {reason}; expected a name with its arguments, for instance {EXAMPLE}.") from None
-    except (RecursionError, MemoryError):  # the parser's two ways to say that it is nested too deeply
+    except (RecursionError, MemoryError):  # both mean that the nesting is too deep for the parser
         raise ValueError(f"{_start(text)!r}: nested too deeply.") from None
 
 
@@ -202,13 +202,13 @@ def _start(text: str) -> str:
 
 
 class _Reader(NamedTuple):
-    """A text that is read; the methods return the value of one part of it."""
+    """Reads a text; each method returns the value of one part."""
 
     text: str
     arrays: Mapping[str, np.ndarray]
 
     def value(self, node: ast.expr, depth: int) -> object:
-        """A literal, or a library object. Nothing else is understood, so nothing else can happen."""
+        """A literal or a library object. Everything else is an error, so no other code can run."""
         if depth > DEPTH:
             raise ValueError(f"{_start(self.text)!r}: nested more than {DEPTH} levels deep.")
         match node:
@@ -264,11 +264,11 @@ class _Reader(NamedTuple):
         return float(str(positional[0]))
 
     def array(self, positional: list[object], named: Mapping[str, object]) -> np.ndarray:
-        """`array([1, 2], dtype='int64')`, or `array(file='name')` for one that was put aside."""
+        """`array([1, 2], dtype='int64')`, or `array(file='name')` for one in a separate file."""
         if not positional and list(named) == ["file"]:
             name = str(named["file"])
             if name not in self.arrays:
-                raise NotRebuildableError(f"the array {name!r} is kept in a file of its own, which is not there.")
+                raise NotRebuildableError(f"the array {name!r} is kept in a separate file, which is missing.")
             if _array_name(np.asarray(self.arrays[name])) != name:
                 raise NotRebuildableError(f"the array {name!r} in its file is not the one that was written.")
             return np.asarray(self.arrays[name])
@@ -286,7 +286,7 @@ class _Reader(NamedTuple):
 
 
 def _built(name: str, spec: type, positional: list[object], named: dict[str, object]) -> object:
-    """The class called, with an error that says what is wrong in the arguments."""
+    """Calls the class; a `ValueError` says what is wrong with the arguments."""
     signature = inspect.signature(spec)
     parameters = signature.parameters
     if parameters and not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
@@ -301,22 +301,22 @@ def _built(name: str, spec: type, positional: list[object], named: dict[str, obj
         return spec(*positional, **named)
     except ValueError:
         raise
-    except Exception as error:  # whatever a constructor stumbles over, the text is at fault
+    except Exception as error:  # whatever the constructor raises, the cause is the text
         raise ValueError(f"{name}: {' '.join(str(error).split())}") from error
 
 
-# Files that were written before
+# Older files
 
 
 def decode(data: object, arrays: Mapping[str, np.ndarray] | None = None) -> Any:
-    """A recorded setting: a text is read, a plain number is itself, and tagged JSON is that of format 1."""
+    """The value of a recorded setting: of a text, a plain number, or tagged JSON (format 1)."""
     if isinstance(data, str):
         return from_text(data, arrays)
     return decode_format_1(data)
 
 
 def decode_format_1(data: object) -> Any:
-    """The thing that tagged JSON records: `{"noun": "MLP", "fields": {...}}`, in folders written before settings were text."""
+    """The value of tagged JSON, `{"noun": "MLP", "fields": {...}}`, from folders written before settings were text."""
     if data is None or isinstance(data, (bool, int, float, str)):
         return data
     if isinstance(data, list):
@@ -335,7 +335,7 @@ def decode_format_1(data: object) -> Any:
     values = {field: decode_format_1(item) for field, item in recorded.items()}
     if issubclass(spec, Equation):
         return _built(name, spec, [], values)
-    # Fields, not arguments: they are set as they were. A field that is newer than the file has its default.
+    # The file has fields, not arguments, so they are set directly. A field that is newer than the file has its default.
     defaults = {field.name: field.default for field in fields(spec) if field.default is not MISSING}
     if set(defaults | values) != {field.name for field in fields(spec)}:
         raise NotRebuildableError(f"{name}: its recorded settings are those of another version of fredholm.")

@@ -1,6 +1,6 @@
-"""What happens on the host between two chunks of steps: time budget, Ctrl-C, checkpoints, progress, warnings, early stop.
+"""Callbacks on the host between two chunks of steps: time budget, Ctrl-C, checkpoints, progress, early stop.
 
-A callback sees the training between chunks and never inside the compiled code. Whatever it returns but None ends the training.
+A callback sees the training between chunks, never inside the compiled code. A status that it returns ends the training; None does not.
 """
 
 import contextlib
@@ -14,19 +14,19 @@ from fredholm.training.progress import Shown, Watched, show_progress
 from fredholm.training.status import Status
 from fredholm.training.stopping import AbstractStop
 
-CHECKPOINT_SECONDS = 20.0  # the least time between two checkpoints, unless the caller gives a number of steps
+CHECKPOINT_SECONDS = 20.0  # between two checkpoints, where the caller gives no number of steps
 
 
 class AbstractCallback:
-    """Called between two chunks of steps; each method does nothing unless it is overridden."""
+    """Called between two chunks of steps. Each method does nothing by default."""
 
     @contextlib.contextmanager
     def during(self, training: Watched) -> Iterator["AbstractCallback"]:
-        """Held open for the whole of the training; gives the callback that is called."""
+        """A context that is open during the whole training; it yields the callback."""
         yield self
 
     def next_stop(self, training: Watched) -> int:
-        """The step at which the next chunk has to end at the latest."""
+        """The last step at which the next chunk may end."""
         return training.settings.steps
 
     def before_chunk(self, training: Watched) -> Status | None:
@@ -38,7 +38,7 @@ class AbstractCallback:
         return None
 
     def at_end(self, training: Watched, ended: Status) -> None:
-        """Once, when the training has ended as `ended` says."""
+        """Once, after the training; `ended` says how."""
 
 
 class TimeBudget(AbstractCallback):
@@ -52,7 +52,7 @@ class TimeBudget(AbstractCallback):
 
 
 class Interruption(AbstractCallback):
-    """Ends a training at Ctrl-C, between two chunks, when the state is whole."""
+    """Ends a training after Ctrl-C, between two chunks, where the state is consistent."""
 
     def __init__(self):
         self._is_noted: Callable[[], bool] = lambda: False
@@ -67,7 +67,7 @@ class Interruption(AbstractCallback):
 
 
 class Checkpoints(AbstractCallback):
-    """Saves at the start, every so many steps, or about every 20 seconds where no number is given, and at the end."""
+    """Saves at the start, after every `every` steps (None: about every 20 seconds), and at the end."""
 
     def __init__(self, save: Callable[[Status], None], every: int | None):
         self._save, self._every = save, every
@@ -91,7 +91,7 @@ class Checkpoints(AbstractCallback):
         return None
 
     def _note(self, training: Watched) -> None:
-        self._save(Status.INTERRUPTED)  # as it would stand if nothing came after
+        self._save(Status.INTERRUPTED)  # the status if the process ends before the next checkpoint
         self._last_step, self._last_time = training.step, time.perf_counter()
 
     def at_end(self, training: Watched, ended: Status) -> None:
@@ -99,7 +99,7 @@ class Checkpoints(AbstractCallback):
 
 
 class Progress(AbstractCallback):
-    """Shows how far a training is: `shown` is True, False, None for a bar on a terminal or in a notebook, or a function that is called
+    """Shows the progress of a training. `shown` is True, False, None (a bar on a terminal or in a notebook), or a function that is called
     instead."""
 
     def __init__(self, label: str, shown: Shown):
@@ -118,7 +118,7 @@ class Progress(AbstractCallback):
 
 
 class AfterRecord(AbstractCallback):
-    """Something that is done after each new record."""
+    """A callback after each new record."""
 
     def __init__(self):
         self._seen = 0
@@ -140,7 +140,7 @@ class AfterRecord(AbstractCallback):
 
 
 class AllFailed(AfterRecord):
-    """Ends a training in which no seed is left."""
+    """Ends a training once every seed has failed."""
 
     def after_record(self, training: Watched) -> Status | None:
         return Status.FINISHED if np.isnan(training.records[-1]["loss"]).all() else None

@@ -1,4 +1,4 @@
-"""The choice of `Auto`: a pilot trains, measures, and chooses from that, with the reasons."""
+"""The choice of `Auto`: a short pilot trains and measures, then chooses the settings and gives its reasons."""
 
 import dataclasses
 import time
@@ -39,36 +39,36 @@ from fredholm.training.settings import GENERAL, RunSettings
 from fredholm.training.status import Status
 from fredholm.training.training import Training
 
-BATCH = 32  # of the pilot's training
+BATCH = 32  # of the pilot
 PLACES = 64  # points x at which rules are compared
-GRADIENTS = 512  # points x whose gradients are compared: a kernel that is 0 nearly everywhere is noisy at few of them
-DRAWS = 4  # of a random rule at each x
-FEWEST = 8  # points x that a step should have at least
-LARGEST = 1024  # and at most
+GRADIENTS = 512  # points x at which gradients are compared: many, since a kernel that is 0 nearly everywhere is noisy at few points
+REPLICATES = 4  # independent estimates by a random rule at each x
+FEWEST = 8  # points x in a step, at least
+LARGEST = 1024  # points x in a step, at most
 MUON = Muon()
-GENTLE = Muon(3e-3)  # for long runs of an equation that leaves functions free: Maxwell ends at 5e-4 in 10 000 steps, by MUON at 3e-3
-ALL_PAIRS = DoubleSampling("all")  # unbiased as halves are, with less noise from the same nodes
-PLAIN = 1e-3  # random nodes with an error above this share of what is wanted get one size more: the solution is rougher than the pilot
-CLOSE = 1.5  # noise of the gradient that is worth more points x: their own noise falls with the residual, but is not gone
-LONG = 5000  # steps from which random nodes get one size more too: the longer a training, the rougher and more exact its network becomes
-FOREVER = 10**9  # the pilot's training has no last step of its own
+GENTLE = Muon(3e-3)  # for long runs where parts of u are free: in 10 000 steps Maxwell reaches 5e-4, with MUON only 3e-3
+ALL_PAIRS = DoubleSampling("all")  # unbiased like two halves, with less noise from the same nodes
+PLAIN = 1e-3  # random nodes whose error exceeds this share of the limit get one size more: the solution is rougher than the pilot's u
+CLOSE = 1.5  # fewer nodes are preferred up to this ratio of noises: they leave room for more points x, which add noise too
+LONG = 5000  # from this number of steps on random nodes get one size more: u becomes rougher and more exact in a long training
+FOREVER = 10**9  # steps of the pilot's training, which a callback ends
 
 
 class Choice(eqx.Module):
-    """What the pilot chose, why, and what it cost."""
+    """The settings that the pilot chose, the reasons, and the cost."""
 
     settings: RunSettings
     reasons: tuple[str, ...]
-    evaluations: int  # of u in the pilot
+    evaluations: int  # of u, in the pilot
     seconds: float
 
     def recorded(self) -> dict[str, Any]:
-        """For the run's record."""
+        """Reasons and cost as plain data, for the run's record."""
         return {"reasons": list(self.reasons), "evaluations": self.evaluations, "seconds": self.seconds}
 
 
 class _Until(AbstractCallback):
-    """Ends a training at a step before its last one, which would be recorded."""
+    """Ends a training at a step before its last one, where a record would be made."""
 
     def __init__(self, step: int):
         self._step = step
@@ -81,7 +81,7 @@ class _Until(AbstractCallback):
 
 
 class Pilot:
-    """A short training of one seed, and what is measured on the network that it leaves."""
+    """A short training of one seed, and measurements on the network that it produces."""
 
     def __init__(self, auto: Auto, settings: RunSettings):
         self.auto, self.problem, self.evaluations = auto, settings.problem.for_seed(settings.seeds[0]), 0
@@ -93,7 +93,7 @@ class Pilot:
         ]
         method = _possible(self.problem, [DelayedTarget(), ALL_PAIRS, Standard()])
         rule = MonteCarlo(method.fewest_nodes)
-        # As the run itself is trained, so that the network is as rough as so many steps can make it: on a smooth one every rule is good.
+        # Trained like the run itself, so that the network becomes rough: on a smooth one every rule is good.
         own = {"method": method, "rule": rule, "optimizer": Transformation(MUON.build(auto.pilot)), "steps": FOREVER, "batch": BATCH}
         own |= {"average": 0.0, "seeds": settings.seeds[:1], "record_every": FOREVER, "stop": None}
         training = Training(dataclasses.replace(settings, **own), is_short=True)
@@ -105,11 +105,11 @@ class Pilot:
         self.scale = float(np.mean(squares)) + 1e-30
 
     def cost(self, method: AbstractMethod, rule: AbstractRule) -> Evaluations:
-        """Evaluations of u in a step with this method and rule."""
+        """The evaluations of u in a step with this method and rule."""
         return method.evaluations(self.problem, self.problem.rules(rule))
 
     def _reference(self) -> tuple[np.ndarray, np.ndarray]:
-        """The integrals as exact as they get, and the equation's squared terms, at the places."""
+        """The integrals by the best rules there are, and the equation's squared terms, at `PLACES` points x."""
         rules = [integral.rule or reference_rule(measure) for integral, measure in zip(self.problem.integrals, self.measures, strict=True)]
 
         @compiled_once
@@ -127,31 +127,32 @@ class Pilot:
 
     @property
     def leaves_functions_free(self) -> bool:
-        """True where a weak form has fewer equations than u has components, and no condition: of Maxwell's vector potential the gauge."""
+        """True where a weak form has no condition and fewer equations than u has components: then a part of u is free, as the gauge of
+        Maxwell's vector potential."""
         return self.problem.is_weak and not self.problem.conditions and self.reference.shape[-1] < self.problem.outputs
 
     def error(self, rule: AbstractRule) -> float:
-        """The mean square error of a rule's estimate as a share of the squared terms: its variance, and its bias where it has one."""
+        """The mean square error of a rule's estimate, variance and bias, as a share of the squared terms."""
         rules = [integral.rule or rule for integral in self.problem.integrals]
-        draws = DRAWS if rule.is_random else 1
+        replicates = REPLICATES if rule.is_random else 1
 
         @compiled_once
         def compute(keys: Key[Array, "n"]) -> Float[Array, "n r e"]:
             def one(key: Key[Array, ""]) -> Float[Array, "r e"]:
                 x = self.problem.domain.sample(key)
-                again = [jax.random.fold_in(key, number) for number in range(draws)]
+                again = [jax.random.fold_in(key, number) for number in range(replicates)]
                 return jnp.stack([estimate(self.problem, self.u, x, draw(self.problem, rules, x, k)) for k in again])
 
             return jax.vmap(one)(keys)
 
         found = np.asarray(compute(_places()), float)
-        self.evaluations += PLACES * draws * self.cost(Standard(), rule).of_integrands(1)
+        self.evaluations += PLACES * replicates * self.cost(Standard(), rule).of_integrands(1)
         return float(np.mean(np.sum((found - self.reference[:, None]) ** 2, axis=-1))) / self.scale
 
     def noise(self, method: AbstractMethod, rule: AbstractRule) -> float:
-        """The variance of the gradient at a given x that the nodes make, times what that x costs: what is left of it at an equal budget.
+        """The variance of the gradient at a fixed x, which comes from the nodes, times the cost of that x: the noise at an equal budget.
 
-        The rest of the gradient's variance, from x to x, falls with the residual as the network learns. This part stays.
+        The rest of the gradient's variance, from one x to another, falls with the residual as the network learns. This part stays.
         """
         (_, rules), *_ = residuals(self.problem, self.problem.rules(rule))
         state = method.init(self.u)
@@ -174,7 +175,7 @@ class Pilot:
 
 
 def choose(auto: Auto, settings: RunSettings, wanted: Collection[str]) -> Choice:
-    """Runs the pilot, and replaces the method and the settings that are `wanted` of it, of rule, optimizer, batch and average."""
+    """Runs the pilot and replaces the method, and those of rule, optimizer, batch and average that are in `wanted`."""
     begin = time.perf_counter()
     reasons: list[str] = []
     problem, steps = settings.problem, settings.steps
@@ -185,7 +186,7 @@ def choose(auto: Auto, settings: RunSettings, wanted: Collection[str]) -> Choice
             method, rule = _without_integrals(auto, problem, rule, reasons)
             batch = GENERAL.batch
             if "batch" in wanted:
-                reasons.append(f"batch {batch}: the usual one, since no integral sets what an x costs")
+                reasons.append(f"batch {batch}: the default, since there is no integral to set the cost of an x")
         else:
             pilot = Pilot(auto, settings)
             method, rule = _method_and_rule(auto, pilot, rule, steps, reasons)
@@ -196,7 +197,7 @@ def choose(auto: Auto, settings: RunSettings, wanted: Collection[str]) -> Choice
         chosen["optimizer"] = _optimizer(wanders, steps, reasons)
     if "average" in wanted:
         chosen["average"] = GENERAL.average
-        why = "the answer is a mean over the last fiftieth of the run, which takes the last steps' noise away"
+        why = "the answer is a mean over the last fiftieth of the run, which removes the noise of the last steps"
         reasons.append(f"average {GENERAL.average}: {why}")
     seconds = time.perf_counter() - begin
     if evaluations:
@@ -208,13 +209,13 @@ def choose(auto: Auto, settings: RunSettings, wanted: Collection[str]) -> Choice
 def _without_integrals(
     auto: Auto, problem: Equation, given: AbstractRule | None, reasons: list[str]
 ) -> tuple[AbstractMethod, AbstractRule]:
-    """The method where only conditions have integrals, or nothing has."""
+    """The method where only conditions have integrals, or where there are none."""
     measures = [measure for condition in problem.conditions for measure in measures_of(condition)]
     rule = given or (unbiased_candidates(measures)[-1] if measures else MonteCarlo(1))
     random = bool(measures) and rule.is_random
     method = auto.using or (ALL_PAIRS if random else Standard())
     if random:
-        why = f"only conditions have integrals, and two independent estimates of each are unbiased; by {rule!r}"
+        why = f"only conditions have integrals, and the product of two independent estimates is unbiased; with {rule!r}"
     else:
         why = "only conditions have integrals, and their nodes are without noise" if measures else "there is no integral to estimate"
     reasons.append(f"{method!r}: {why}")
@@ -222,7 +223,7 @@ def _without_integrals(
 
 
 def accepts(method: AbstractMethod, problem: Equation, rule: AbstractRule) -> bool:
-    """True where the method can train on the equation with this rule."""
+    """True where the method can train the equation with this rule."""
     try:
         method.check(problem, problem.rules(rule))
     except ValueError:
@@ -231,11 +232,11 @@ def accepts(method: AbstractMethod, problem: Equation, rule: AbstractRule) -> bo
 
 
 def candidates(measures: Sequence[AbstractDomain]) -> list[AbstractRule]:
-    """Rules that suit the measures, fewest nodes first: those without noise on few axes, randomised nets on more."""
+    """Accurate rules that fit the measures, fewest nodes first: without noise on one or two axes, randomised nets on more."""
     axes = max((len(measure.bases) for measure in measures), default=0)
     atoms = [isinstance(base, Atoms) for measure in measures for base in measure.bases]
     if any(measure.samples is not None for measure in measures) or (any(atoms) and not all(atoms)):
-        rules: list[AbstractRule] = []  # given samples are random themselves
+        rules: list[AbstractRule] = []  # given samples are random
     elif axes == 0 or all(atoms):
         rules = [Even(1)]  # every atom
     elif axes == 1 and all(map(can_turn, measures)):
@@ -248,7 +249,7 @@ def candidates(measures: Sequence[AbstractDomain]) -> list[AbstractRule]:
 
 
 def unbiased_candidates(measures: Sequence[AbstractDomain]) -> list[AbstractRule]:
-    """Rules whose draws are independent and unbiased, from one node on."""
+    """Rules whose estimates are independent and unbiased, from one node on."""
     given = [measure.samples for measure in measures if measure.samples is not None]
     if given:
         return [MonteCarlo(min(given))] if min(given) < 2 else [MonteCarlo(min(given) // 2 * 2), MonteCarlo(1)]
@@ -262,14 +263,14 @@ def unbiased_candidates(measures: Sequence[AbstractDomain]) -> list[AbstractRule
 
 
 def _net(n: int) -> AbstractRule:
-    """Quasi-random nodes whose draws are independent and unbiased."""
+    """Quasi-random nodes, scrambled: their estimates are independent and unbiased."""
     return QuasiMonteCarlo(n, Sobol(), Scramble())
 
 
 def _method_and_rule(
     auto: Auto, pilot: Pilot, given: AbstractRule | None, steps: int, reasons: list[str]
 ) -> tuple[AbstractMethod, AbstractRule]:
-    """The standard loss where its bias is small enough, else an unbiased method with the nodes that make its gradient least noisy."""
+    """The standard loss where its bias is small enough, else an unbiased method with the nodes that give the least noisy gradient."""
     if auto.using is None or auto.using.is_biased:
         rule = _quiet_rule(auto, pilot, given, steps, reasons)
         if rule is not None:
@@ -281,16 +282,16 @@ def _method_and_rule(
     tried = [rule for rule in fitting if pilot.cost(method, rule).of_step(FEWEST) <= auto.points] or fitting[:1] or [MonteCarlo(1)]
     noises = {rule: pilot.noise(method, rule) for rule in tried}
     least = min((noise for noise in noises.values() if np.isfinite(noise)), default=0.0)
-    # The first where nothing was measured: a pilot that ran away has no finite gradient.
+    # The first one where nothing could be measured: the gradient of a pilot that diverged is not finite.
     best = next((rule for rule in tried if noises[rule] <= CLOSE * least), tried[0])
-    told = ", ".join(f"{rule!r} {noises[rule] / least:.2g}" for rule in tried if least > 0)
-    why = f"the fewest nodes whose noise in the gradient is within {CLOSE:g} of the least at an equal cost"
-    reasons.append(f"{best!r}: {why}" + (f" (in units of it: {told})" if told and len(tried) > 1 else ""))
+    ratios = ", ".join(f"{rule!r} {noises[rule] / least:.2g}" for rule in tried if least > 0)
+    why = f"the fewest nodes with a gradient noise within {CLOSE:g} times the least, at an equal cost"
+    reasons.append(f"{best!r}: {why}" + (f" (noise over the least: {ratios})" if ratios and len(tried) > 1 else ""))
     return method, best
 
 
 def _quiet_rule(auto: Auto, pilot: Pilot, given: AbstractRule | None, steps: int, reasons: list[str]) -> AbstractRule | None:
-    """A rule with which the standard loss is good enough, or the best there is where that loss is wanted anyway."""
+    """A rule with which the standard loss is accurate enough, or None. Where that method is given, the best rule there is."""
     if given is not None:
         tried = [given]
     else:
@@ -298,11 +299,11 @@ def _quiet_rule(auto: Auto, pilot: Pilot, given: AbstractRule | None, steps: int
     found: list[float] = []
     for index, rule in enumerate(tried):
         found.append(pilot.error(rule))
-        # Noise shifts the solution by its variance; an error that is always the same shifts it by itself, the root of what is measured.
+        # Noise shifts the solution by its variance. A fixed error shifts it by its own size, the root of what is measured.
         wanted = auto.bias if rule.is_random else auto.bias**2
         if found[-1] > wanted:
             continue
-        seen = f"the squared error of {rule!r} is {found[-1]:.1e} of the equation's squared terms, at most {wanted:g} is wanted"
+        seen = f"the squared error of {rule!r} is {found[-1]:.1e} of the equation's squared terms, and at most {wanted:g} is allowed"
         only_just = rule.is_random and found[-1] > PLAIN * wanted
         if only_just and given is None and auto.using is None and index + 1 == len(tried):
             reasons.append(f"not Standard(): {seen}, but the pilot's network is smoother than the solution, and no larger rule fits")
@@ -312,10 +313,10 @@ def _quiet_rule(auto: Auto, pilot: Pilot, given: AbstractRule | None, steps: int
         why = "since the pilot's network is smoother than the solution" if only_just else f"for a run of {steps} steps"
         more = "" if chosen is rule else f"; a larger one, {why}"
         reasons.append(f"{chosen!r}: {seen}{more}")
-        reasons.append("Standard(): so the bias that it leaves is small, and a true gradient has the least noise")
+        reasons.append("Standard(): its bias is then small, and of all methods its gradient has the least noise")
         return chosen
     if auto.using is not None and not tried:
-        reasons.append("MonteCarlo(1): given samples are random themselves, and no rule makes them better")
+        reasons.append("MonteCarlo(1): given samples are random, and no rule improves them")
         return MonteCarlo(1)
     best = int(np.argmin(found)) if tried else 0
     if auto.using is not None:
@@ -329,17 +330,17 @@ def _quiet_rule(auto: Auto, pilot: Pilot, given: AbstractRule | None, steps: int
 
 
 def _unbiased(pilot: Pilot, given: AbstractRule | None, reasons: list[str]) -> AbstractMethod:
-    """Delayed targets where f holds u, or where a weak form's estimates are mostly noise; else double sampling."""
+    """Delayed targets where u appears in f, or where the estimates of a weak form are mostly noise; else double sampling."""
     order: list[AbstractMethod] = [DelayedTarget(), ALL_PAIRS, Standard()]
-    why = "f holds the network, so that only the target's noise enters"
+    why = "u appears in f, so that only the target sees the noise"
     if pilot.problem.is_weak:
         fitting = [rule for rule in unbiased_candidates(pilot.all_measures) if accepts(ALL_PAIRS, pilot.problem, rule)]
         rule = given or next(reversed(fitting), MonteCarlo(1))
         noise = pilot.error(rule)
-        why = f"a weak form, and the variance of {rule!r} is {noise:.1e} of the squared terms: a target averages such noise"
+        why = f"a weak form, and the variance of {rule!r} is {noise:.1e} of the squared terms: a delayed target averages this noise"
         if noise <= 1 and accepts(ALL_PAIRS, pilot.problem, rule):
             order = order[1:]
-            why = f"a weak form, and the variance of {rule!r} is {noise:.1e} of the squared terms: less than they are"
+            why = f"a weak form, and the variance of {rule!r} is {noise:.1e} of the squared terms: smaller than they are"
     method = _possible(pilot.problem, order)
     also = f"; {method.remark}" if method.remark else ""
     reasons.append(f"{method!r}: {why}{also}" if method == order[0] else f"{method!r}: the equation does not allow {order[0]!r}")
@@ -351,23 +352,27 @@ def _batch(auto: Auto, pilot: Pilot, method: AbstractMethod, rule: AbstractRule,
     each = cost.at_x + cost.at_nodes
     batch = max(FEWEST, min(LARGEST, (auto.points - cost.shared) // max(each, 1)))
     more = f", {cost.shared} of them shared by all x" if cost.shared else ""
-    more += f"; {cost.measured} more are the method's own measurements" if cost.measured else ""
-    told = f"each x takes {each} evaluation{'s' * (each > 1)} of u, and a step has {cost.of_step(batch)} of them{more}"
-    reasons.append(f"batch {batch}: {told}")
+    more += f"; the method's own measurements take {cost.measured} more" if cost.measured else ""
+    why = f"each x takes {each} evaluation{'s' * (each > 1)} of u, and a step has {cost.of_step(batch)} of them{more}"
+    reasons.append(f"batch {batch}: {why}")
     return batch
 
 
 def _optimizer(wanders: bool, steps: int, reasons: list[str]) -> AbstractOptimizer:
-    """Muon; with a smaller rate where what the equation leaves free would wander off in a long run."""
+    """Muon; with a smaller learning rate where free parts of u would drift in a long run."""
     chosen = GENTLE if wanders else MUON
-    why = "weak directions of the gradient are learnt as fast as the strong ones, and a rate that falls to 0 comes to rest"
-    more = f"; a small one, since fewer equations than components of u leave some free to wander in {steps} steps" if wanders else ""
+    why = "weak directions of the gradient are learnt as fast as strong ones, and the learning rate falls to 0"
+    more = (
+        f"; a small rate, since u has more components than there are equations, and the free ones would drift in {steps} steps"
+        if wanders
+        else ""
+    )
     reasons.append(f"Muon({chosen.learning_rate:g}, Cosine()): {why}{more}")
     return chosen
 
 
 def _possible(problem: Equation, methods: Sequence[AbstractMethod]) -> AbstractMethod:
-    """The first method that the equation allows with random nodes: given samples may be too few for some."""
+    """The first method that the equation allows with random nodes: some need more samples than are given."""
     return next((one for one in methods if accepts(one, problem, MonteCarlo(one.fewest_nodes))), methods[-1])
 
 

@@ -1,4 +1,4 @@
-"""Which devices the seeds run on. How many CPU devices there are is decided before JAX starts."""
+"""The devices that the seeds run on. The number of CPU devices is set before JAX starts."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ from fredholm.common.compiling import compiled_once
 Tree = TypeVar("Tree")
 SEEDS = PartitionSpec("seeds")
 EVERYWHERE = PartitionSpec()
-CACHED = 2**17  # bytes of the largest array in a step beyond which a core of a CPU waits for its memory; a dozen such arrays are in use
+CACHED = 2**17  # bytes: with a larger array in a step, a CPU core waits for main memory; about a dozen such arrays are in use
 
 
 def use_all_cores(count: int | None = None) -> None:
@@ -35,17 +35,17 @@ def use_all_cores(count: int | None = None) -> None:
 
 
 def seed_mesh(seeds: int) -> Mesh:
-    """As many devices as divide the number of seeds."""
+    """A mesh of as many devices as divide the number of seeds."""
     devices = jax.local_devices()
     count = max(n for n in range(1, len(devices) + 1) if seeds % n == 0)
     return Mesh(np.array(devices[:count]), ("seeds",))
 
 
 def seeds_at_once(seeds: int, largest: int) -> int:
-    """How many of a device's seeds go through a step together, where the largest array of one of them has so many bytes.
+    """How many of a device's seeds go through a step together; `largest` is the bytes of the largest array of one seed.
 
-    A GPU takes them all. A CPU is fastest while the arrays of a step stay in a core's cache, so there they go through in blocks of equal
-    size, each through all steps of a chunk before the next: 100 seeds of Maxwell's problem take twice as long without.
+    A GPU takes them all. A CPU is fastest while the arrays of a step stay in a core's cache. So there the seeds go in blocks of equal size,
+    each block through all steps of a chunk before the next: without blocks 100 seeds of Maxwell's problem take twice as long.
     """
     if jax.default_backend() != "cpu":
         return seeds
@@ -53,8 +53,11 @@ def seeds_at_once(seeds: int, largest: int) -> int:
 
 
 def points_at_once(batch: int, largest: int) -> int:
-    """How many x of a batch go through a step together, where the largest array of a step has so many bytes: on a CPU as many as a core's
-    cache has room for. Poisson's equation with 400 x and 100 nodes each takes half of the time, and a fiftieth of the memory."""
+    """How many x of a batch go through a step together; `largest` is the bytes of the largest array of a step.
+
+    On a CPU, as many as fit into a core's cache: Poisson's equation with 400 x and 100 nodes each takes half the time and a fiftieth of the
+    memory.
+    """
     if jax.default_backend() != "cpu" or largest <= CACHED:
         return batch
     return max(1, batch * CACHED // largest)
@@ -63,8 +66,10 @@ def points_at_once(batch: int, largest: int) -> int:
 def over_seeds(
     one_seed: Callable[..., Any], is_per_seed: Sequence[bool], mesh: Mesh, together: int, is_short: bool = False
 ) -> Callable[..., Any]:
-    """A function of one seed as one of all seeds: the arguments that are per seed have a leading axis, and so has what it returns. On each
-    device it is one program, in which so many seeds go `together`; nothing crosses between devices."""
+    """A function of one seed as a function of all seeds. Arguments that are per seed have a leading axis of seeds, and so have the results.
+
+    Each device runs one program, with `together` seeds at a time; devices exchange nothing.
+    """
 
     def of_a_device(*arguments: PyTree) -> PyTree:
         def of_a_seed(own: tuple[PyTree, ...]) -> PyTree:
@@ -72,7 +77,7 @@ def over_seeds(
             return one_seed(*(next(taken) if yes else argument for argument, yes in zip(arguments, is_per_seed, strict=True)))
 
         own = tuple(argument for argument, yes in zip(arguments, is_per_seed, strict=True) if yes)
-        # One seed at a time has no axis of seeds: XLA's sums over the points of an array take ten times as long where a 1 stands before.
+        # A single seed has no axis of seeds: with a leading axis of length 1, XLA's sums over points take ten times as long.
         return jax.lax.map(of_a_seed, own, batch_size=together if together > 1 else None)
 
     compiled = compiled_once if is_short else jax.jit
@@ -84,8 +89,11 @@ def over_seeds(
 
 
 def place(tree: PyTree, mesh: Mesh, layout: PartitionSpec = SEEDS) -> PyTree:
-    """Arrays with a leading axis of seeds, laid out over the devices, or others EVERYWHERE: an array of one device would be copied to the
-    others with every call. By way of the host, since to cut an array of a device into parts takes a program for each shape."""
+    """Spreads arrays with a leading axis of seeds over the devices, or copies arrays EVERYWHERE.
+
+    An array on one device would be copied to the others with every call. The copy goes through the host, since slicing an array on a device
+    compiles a program for each shape.
+    """
     sharding = NamedSharding(mesh, layout)
 
     def placed(leaf: jax.Array | np.ndarray) -> jax.Array:
@@ -97,6 +105,6 @@ def place(tree: PyTree, mesh: Mesh, layout: PartitionSpec = SEEDS) -> PyTree:
 
 
 def gather(tree: Tree) -> Tree:
-    """All arrays on one device: what is computed from them then does not depend on how the seeds were laid out."""
+    """Copies all arrays to one device, so that what is computed from them does not depend on the layout of the seeds."""
     first = jax.local_devices()[0]
     return jax.tree.map(lambda leaf: jax.device_put(leaf, first) if isinstance(leaf, jax.Array) else leaf, tree)

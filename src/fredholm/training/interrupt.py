@@ -1,4 +1,4 @@
-"""Ctrl-C at a safe moment: between two chunks, when the state is whole."""
+"""Ctrl-C at a safe moment: between two chunks, where the state is consistent."""
 
 import signal
 import threading
@@ -9,10 +9,10 @@ from types import FrameType
 
 @contextmanager
 def deferred_interrupt() -> Iterator[Callable[[], bool]]:
-    """Within it the first Ctrl-C is only noted, and the function it gives says so; a second one interrupts at once, as ever.
+    """Defers the first Ctrl-C: it is only noted, and the function that is yielded returns True. A second one interrupts at once.
 
-    An exception in the middle of a chunk could leave the weights of one step with the number of another, and one that falls into a
-    callback of the garbage collector (JAX has such) is lost. Only the main thread receives signals: elsewhere nothing changes.
+    An exception in the middle of a chunk could leave the weights of one step with the number of another. One that is raised inside a
+    callback of the garbage collector (JAX has some) is lost. Only the main thread receives signals: elsewhere nothing changes.
     """
     noted = False
 

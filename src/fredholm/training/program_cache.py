@@ -9,8 +9,10 @@ from fredholm.common.caches import processor_directory
 
 
 def keep_programs(folder: Path | str | None = None) -> None:
-    """Compiled programs are kept in `folder`, which other processes may share: the next run of the same equation and settings starts in a
-    third of the time. Unless given it is one of the user's cache directory, as for the command line, which does this by itself."""
+    """Keeps compiled programs on disk, so that the next run of the same equation and settings starts in a third of the time.
+
+    `folder` may be shared with other processes; default: a folder in the user's cache directory. The command line does this by itself.
+    """
     folder = processor_directory("programs") if folder is None else Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -20,8 +22,8 @@ def keep_programs(folder: Path | str | None = None) -> None:
             "set FREDHOLM_CACHE."
         ) from error
     jax.config.update("jax_compilation_cache_dir", str(folder))
-    # The check of an equation is hundreds of small programs, and they take most of the time before the first step.
+    # Small programs too: checking an equation compiles hundreds of them, which takes most of the time before the first step.
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
-    # JAX writes a program in place. Another process may find a part of it, and so may all later ones where the writer was killed; JAX warns
-    # and compiles it itself, so there is nothing for the user to do.
+    # JAX writes a program in place. Another process may read a partial file, and a killed writer leaves one behind. JAX then warns and
+    # compiles the program again, so the user has nothing to do.
     warnings.filterwarnings("ignore", "Error reading persistent compilation cache entry")

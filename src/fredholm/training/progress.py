@@ -1,4 +1,4 @@
-"""What a person sees while a training runs."""
+"""The progress of a training, as a bar, as lines, or through a callback."""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Watched(Protocol):
-    """A training, as what is called between its chunks sees it."""
+    """The part of a training that callbacks see."""
 
     settings: RunSettings
     step: int
@@ -40,11 +40,11 @@ class Watched(Protocol):
         ...
 
 
-Shown = bool | Callable[[Watched], object] | None  # True, False, None for a bar where there is a screen, or a function that is called
+Shown = bool | Callable[[Watched], object] | None  # True, False, None (a bar on a terminal or in a notebook), or a callback
 
 
 class Rate(ProgressColumn):
-    """Steps a second, of all seeds together."""
+    """Steps per second; each is a step of every seed."""
 
     def render(self, task: Task) -> Text:
         return Text(f"{task.speed:.0f} steps/s" if task.speed else "")
@@ -54,11 +54,11 @@ class Silent:
     """Shows nothing."""
 
     def update(self, training: Watched) -> None:
-        """Takes note of nothing."""
+        """Does nothing."""
 
 
 class Called:
-    """Shows nothing itself: a function is called, for instance the progress of a study that the training is a part of."""
+    """Shows nothing itself, but calls a function: for instance the progress bar of a study."""
 
     def __init__(self, function: Callable[[Watched], object]):
         self._function = function
@@ -69,7 +69,7 @@ class Called:
 
 
 class Bar:
-    """A bar with rate, time left, loss and error, on the terminal or in a notebook."""
+    """A progress bar with speed, time left, loss and error, on a terminal or in a notebook."""
 
     def __init__(self, progress: Progress, task: TaskID):
         self._progress, self._task = progress, task
@@ -80,7 +80,7 @@ class Bar:
 
 
 class Lines:
-    """A line for every tenth of the way, where there is no terminal."""
+    """A line for every tenth of the steps, where there is no terminal."""
 
     def __init__(self, label: str, steps: int, console: Console):
         self._label, self._steps, self._console, self._shown = label, steps, console, 0
@@ -112,7 +112,7 @@ def _is_shown(shown: Shown) -> bool:
 
 
 def announce(lines: Sequence[str], shown: Shown) -> None:
-    """Lines on standard error before a training, where its progress will be shown."""
+    """Prints lines on standard error before a training, where its progress will be shown."""
     if _is_shown(shown):
         for line in lines:
             Console(stderr=True).print(line, highlight=False, markup=False)
@@ -120,8 +120,11 @@ def announce(lines: Sequence[str], shown: Shown) -> None:
 
 @contextmanager
 def show_progress(label: str, start: int, steps: int, *, shown: Shown) -> Iterator[Silent | Called | Bar | Lines]:
-    """The progress of one training on standard error. `shown=None`: a bar on a terminal, nothing elsewhere; True: lines elsewhere; a
-    function: it is called, and nothing is shown."""
+    """Shows the progress of one training on standard error.
+
+    `shown=None`: a bar on a terminal or in a notebook, nothing elsewhere. True: the same bar, and lines elsewhere. False: nothing. A
+    function: it is called, and nothing is shown.
+    """
     if callable(shown):
         yield Called(shown)
         return
@@ -134,6 +137,6 @@ def show_progress(label: str, start: int, steps: int, *, shown: Shown) -> Iterat
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[last]}"))
     times = (Rate(), TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
-    # The times are in whole seconds. To draw the bar ten times a second, as rich does by itself, costs the training two percent.
+    # Once a second is enough: rich's default of ten times a second costs the training two percent.
     with Progress(*columns, *times, console=console, speed_estimate_period=60, refresh_per_second=1) as bar:
         yield Bar(bar, bar.add_task(label, total=steps, completed=start, last=""))

@@ -1,4 +1,4 @@
-"""What `run.json` holds: the settings of a run as text, and how far it is."""
+"""The content of `run.json`: the settings of a run as text, and its progress."""
 
 import hashlib
 import json
@@ -16,31 +16,29 @@ from fredholm.storage.serialisation import NotRebuildableError, decode, to_text
 from fredholm.training.settings import FIELDS, RunSettings
 from fredholm.training.status import SeedStatus, Status
 
-FORMAT = 2  # format 1 had objects as nested JSON, and is still read
+FORMAT = 2  # format 1 held objects as nested JSON; it can still be read
 
 
-PARTS = ("problem", "method", "rule", "network", "optimizer")  # objects, which a file holds as text
+PARTS = ("problem", "method", "rule", "network", "optimizer")  # objects, which the file holds as text
 PLAIN = tuple(name for name in FIELDS if name not in PARTS)  # numbers and words
 _WRAPPED: Mapping[str, Callable[[object], object]] = {"network": as_network, "optimizer": as_optimizer}
 
 
 def recorded(settings: RunSettings) -> "RecordedSettings":
-    """The settings as plain values and text: what a file holds."""
+    """The settings as plain values and text, as a file holds them."""
     arrays: dict[str, np.ndarray] = {}
     parts = {name: to_text(getattr(settings, name), arrays) for name in PARTS}
     plain = {name: getattr(settings, name) for name in PLAIN}
-    stop = None if settings.stop is None else repr(settings.stop)  # for the record: a run that is resumed is given its rule again
+    stop = None if settings.stop is None else repr(settings.stop)  # for information: `resume` needs the rule again
     return RecordedSettings({**parts, **plain, "seeds": list(settings.seeds), "stop": stop}, arrays)
 
 
 class RecordedSettings(eqx.Module):
-    """`RunSettings` as a file holds them: plain values, and text as in Python for what is an object. What was the user's own is named
-    there and cannot be rebuilt."""
+    """`RunSettings` as a file holds them: plain values, and objects as Python text. The user's own objects have only a name there, from
+    which they cannot be rebuilt."""
 
     values: dict[str, Any]
-    arrays: Mapping[str, np.ndarray] = eqx.field(
-        default_factory=dict
-    )  # those that are too large for a text, by the names that it has for them
+    arrays: Mapping[str, np.ndarray] = eqx.field(default_factory=dict)  # too large for text, by the names that the text has for them
 
     def replaced(self, **changes: object) -> "RecordedSettings":
         """The settings with other values."""
@@ -63,7 +61,7 @@ class RecordedSettings(eqx.Module):
 
     @property
     def average(self) -> float:
-        """How much of the averaged parameters stays at each step; a run of before there was averaging has none."""
+        """The share of the averaged parameters that stays at each step; 0 for runs recorded before averaging existed."""
         return float(self.values.get("average", 0.0))
 
     @property
@@ -73,12 +71,12 @@ class RecordedSettings(eqx.Module):
 
     @property
     def key(self) -> str:
-        """The hash of the settings, whatever the order in which they were given."""
+        """A hash of the settings, independent of their order."""
         text = json.dumps(self.values, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def is_own(self, name: str) -> bool:
-        """True where a part was the user's own, and is not in the file."""
+        """True where a part was the user's own object, which the file does not hold."""
         try:
             decode(self.values[name], self.arrays)
         except NotRebuildableError:
@@ -86,14 +84,14 @@ class RecordedSettings(eqx.Module):
         return False
 
     def part(self, name: str) -> Any:
-        """A recorded object, or None where it was the user's own and is not in the file."""
+        """A recorded object, or None where it was the user's own, which the file does not hold."""
         try:
             return decode(self.values[name], self.arrays)
         except NotRebuildableError:
             return None
 
     def text(self, name: str) -> str:
-        """A setting as it is shown."""
+        """A setting as text for a person."""
         value = self.values.get(name)
         if not isinstance(value, dict):
             return str(value)
@@ -103,15 +101,15 @@ class RecordedSettings(eqx.Module):
         return str(value["opaque"]) if "opaque" in value else to_text(decode(value), {})  # as files of format 1 have it
 
     def rebuilt_part(self, name: str, call: str) -> Any:
-        """A recorded object. Where it was the user's own, an error that says what to write, "resume(path, ...)"."""
+        """A recorded object. Where it was the user's own, a `ValueError` says what to write, as `call` has it: "resume(path, ...)"."""
         try:
             return decode(self.values[name], self.arrays)
         except NotRebuildableError as error:
             raise ValueError(f"{name}: {error} Give {call.replace('...', f'{name}=...')}, the same as at the start.") from None
 
     def rebuilt(self, call: str, **given: object) -> RunSettings:
-        """The settings with every object made again; those that a file cannot hold must be among the given. `call` is what the user has
-        to write, "resume(path, ...)"."""
+        """The settings with every object rebuilt. Objects that the file does not hold must be in `given`; else the error says what to
+        write, as `call` has it: "resume(path, ...)"."""
         found: dict[str, Any] = {name: self.values[name] for name in PLAIN if name in self.values}
         found |= {"average": self.average, "seeds": self.seeds, "stop": None}
         for name in PARTS:
@@ -122,20 +120,20 @@ class RecordedSettings(eqx.Module):
 
 
 class RunRecord(eqx.Module):
-    """A run on disk. Its JSON has the settings' own keys beside those of this class."""
+    """A run on disk. Its JSON holds the keys of the settings and the fields of this class side by side."""
 
     settings: RecordedSettings
     label: str  # what the run is called in tables and pictures
     inputs: int
     outputs: int
     unknowns: tuple[str, ...]  # the names of the learned scalars
-    auto: dict[str, Any] | None  # the reasons of the pilot and what it cost, where there was one
+    auto: dict[str, Any] | None  # reasons and cost of the pilot, if there was one
     origin: dict[str, Any] | None  # where the command line found the problem
     environment: dict[str, Any]  # versions and devices
-    done: int = 0  # steps
+    done: int = 0  # steps so far
     seconds: float = 0.0
     status: tuple[SeedStatus, ...] = ()
-    kept: str | None = None  # "networks" where a study has kept nothing else
+    kept: str | None = None  # "networks" where a study has kept only those
 
     @classmethod
     def of(cls, settings: RunSettings, label: str | None, auto: dict[str, Any] | None, origin: Mapping[str, Any] | None) -> "RunRecord":
@@ -153,7 +151,7 @@ class RunRecord(eqx.Module):
         )
 
     def at(self, done: int, seconds: float, status: Sequence[SeedStatus]) -> "RunRecord":
-        """The record after so many steps."""
+        """The record after `done` steps."""
         return replace(self, done=done, seconds=seconds, status=tuple(status))
 
     def with_steps(self, steps: int) -> "RunRecord":

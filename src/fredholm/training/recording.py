@@ -1,4 +1,4 @@
-"""What is recorded beside the loss: variances of the integrals, drift, error to the truth."""
+"""Measurements that are recorded beside the loss: variances of the integrals, drift, error against the exact solution."""
 
 from collections.abc import Sequence
 
@@ -22,16 +22,16 @@ from fredholm.training.devices import over_seeds
 from fredholm.training.settings import RunSettings
 from fredholm.training.step import TrainState
 
-POINTS, NODES = 64, 8  # volumes of one measurement, and independent nodes at each of them
-REPLICATES = 4  # draws of a randomised rule at each of a quarter of the volumes: such rules have many nodes
+POINTS, NODES = 64, 8  # points x of one measurement, and independent nodes at each
+REPLICATES = 4  # estimates by a randomised rule at each x, at a quarter of the points: such rules have many nodes
 SCORED = 5000  # points at which the error is computed during training
-TILE = 1000  # of these, at most so many go through the network at once: the layers of all do not fit in a core's cache
-FEW = 500  # of these, the ones at which the network is held against its target
+TILE = 1000  # of these, at most this many go through the network at once: more do not fit into a core's cache
+FEW = 500  # of these, about this many for the drift between network and target
 
 
 def integration_variances(residual: AbstractResidual, u: Function, key: Key[Array, ""]) -> list[Float[Array, ""]] | None:
-    r"""$\mathbb{E}_x \operatorname{Var}[\omega g]$ of each integral, from nodes of their own: one node has no variance. None where
-    a measure has a single given sample, which tells nothing of it."""
+    r"""$\mathbb{E}_x \operatorname{Var}[\omega g]$ of each integral, from extra nodes, since a single one shows no variance. None where a
+    measure has a single given sample."""
 
     def at_one_point(key: Key[Array, ""]) -> list[Float[Array, ""]] | None:
         x = residual.law.sample(key)
@@ -51,8 +51,8 @@ def integration_variances(residual: AbstractResidual, u: Function, key: Key[Arra
 def excess_variance(
     residual: AbstractResidual, rules: Sequence[AbstractRule], u: Function, integration: list[Float[Array, ""]], key: Key[Array, ""]
 ) -> Float[Array, ""]:
-    """The variance of the rules' estimate, by which the standard loss is biased: Var/N for independent nodes, 0 for fixed ones, and for
-    randomised rules what replicates show."""
+    """The variance of the rules' estimate, which is the bias of the standard loss: Var/N for N independent nodes, 0 for fixed nodes, and
+    for randomised rules the variance over replicates."""
     total = jnp.zeros(())
     for index, (integral, rule, variance) in enumerate(zip(residual.integrals, rules, integration, strict=True)):
         if isinstance(rule, MonteCarlo):
@@ -61,8 +61,8 @@ def excess_variance(
 
             def at_one_point(key: Key[Array, ""], integral: Integral = integral, rule: AbstractRule = rule) -> Float[Array, ""]:
                 x = residual.law.sample(key)
-                draws = jax.vmap(lambda k: jnp.sum(weighted_integrand(integral, u, x, rule.nodes(integral.measure(x), k)), axis=0))
-                return jnp.sum(jnp.var(draws(jax.random.split(key, REPLICATES)), axis=0, ddof=1))
+                replicates = jax.vmap(lambda k: jnp.sum(weighted_integrand(integral, u, x, rule.nodes(integral.measure(x), k)), axis=0))
+                return jnp.sum(jnp.var(replicates(jax.random.split(key, REPLICATES)), axis=0, ddof=1))
 
             keys = jax.random.split(jax.random.fold_in(key, index), POINTS // 4)
             total = total + jnp.mean(jax.vmap(at_one_point)(keys))
@@ -70,7 +70,7 @@ def excess_variance(
 
 
 def variances(settings: RunSettings, equation: Equation, u: Function, target: Function, key: Key[Array, ""]) -> dict[str, Array]:
-    """What the integrals of the equation, and with their weights those of its conditions, add to the noise of the loss."""
+    """The noise that the integrals add to the loss: those of the equation, and with their weights those of its conditions."""
     recorded: dict[str, Array] = {}
 
     def add(name: str, value: Array) -> None:
@@ -99,20 +99,22 @@ def values_at(u: Function, points: Float[Array, "n d"]) -> Float[Array, "n m"]:
 
 
 def root_mean_square(values: Float[Array, "n m"]) -> Float[Array, ""]:
-    """Over all points and components."""
+    """The root mean square over all points and components."""
     return jnp.sqrt(jnp.mean(values**2))
 
 
 class Recorder:
-    """`recorder(arrays, sums, equation_arrays, keys, step)`: the sums and what is recorded beside them, of all seeds, NaN where a seed has
-    failed. All of it is one array (s, n), since the host takes as long to fetch a number as a thousand; `names` says which is which once
-    it was called."""
+    """`recorder(arrays, sums, equation_arrays, keys, step)`: the sums and the measurements of all seeds, NaN for seeds that have failed.
+
+    It returns a single array (s, n), since the host fetches a thousand numbers as fast as one. After the first call `names` holds the names
+    of its columns.
+    """
 
     def __init__(self, settings: RunSettings, static: PyTree, equation: Equation, mesh: Mesh, together: int):
         self.names: tuple[str, ...] = ()
         _, equation_static = eqx.partition(equation, eqx.is_array)
         points = probe_points(equation, SCORED)
-        # Where every seed has the same equation its truth is computed once, and not with every record.
+        # Where all seeds share one equation, its exact solution is computed once and not with every record.
         is_same = equation.evaluation and equation.exact and not equation.is_drawn
         known = equation.truth(points) if points is not None and is_same else None
 
@@ -138,14 +140,14 @@ def measured(
     known: Float[Array, "n m"] | None,
     key: Key[Array, ""],
 ) -> dict[str, Array]:
-    """What is recorded of one seed beside its loss; the truth at the points, if it is `known`."""
+    """The measurements of one seed beside its loss. `known` is the exact solution at the points, where all seeds share it."""
     method = settings.known_method
     target = method.target(state.u, state.method)
     recorded = variances(settings, equation, state.u, target, key)
     recorded.update(method.recorded(state.method))
     if points is not None:
         score = METRICS[equation.evaluation.score] if equation.evaluation is not None and equation.exact is not None else None
-        apart = max(1, len(points) // FEW)  # not the first ones, which of a grid are in one corner
+        apart = max(1, len(points) // FEW)  # every so many points: the first ones of a grid lie in one corner
         of_u = values_at(state.u, points if score else points[::apart])
         few = of_u[::apart] if score else of_u
         recorded["drift"] = root_mean_square(few - values_at(target, points[::apart]))

@@ -1,4 +1,4 @@
-"""Everything that defines a run, in one place: what the caller gave, over the problem's own defaults, over the general recipe."""
+"""Everything that defines a run: the caller's arguments, then the problem's defaults, then the general defaults."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from fredholm.training.stopping import AbstractStop
 
 Kind = TypeVar("Kind")
 
-# The recipe for a user's own equation, measured on the zoo: docs/method.md.
+# The defaults for a user's own equation, measured on the zoo: docs/method.md.
 GENERAL = Defaults(
     method=Auto(),
     rule=MonteCarlo(8),
@@ -31,12 +31,12 @@ GENERAL = Defaults(
     batch=200,
     average=0.999,  # over the last 1000 steps, or the last fiftieth of fewer than 50 000
 )
-LEFT_TO_AUTO = ("rule", "optimizer", "batch", "average")  # what a pilot chooses where nobody says it
-RECORDS = 100  # records in a run, unless the caller says how often
+LEFT_TO_AUTO = ("rule", "optimizer", "batch", "average")  # chosen by a pilot where they are not given
+RECORDS = 100  # records in a run; default of `record_every`
 
 
 class RunSettings(eqx.Module):
-    """A run, complete: its fields are the keys of `run.json` and the keywords of `solve`."""
+    """The complete settings of a run. The fields are the keys of `run.json` and keywords of `solve`."""
 
     problem: Equation
     method: AbstractMethod | Auto
@@ -45,7 +45,7 @@ class RunSettings(eqx.Module):
     optimizer: AbstractOptimizer
     steps: int
     batch: int
-    average: float  # how much of the averaged parameters stays at each step; 0: the answer is the network itself
+    average: float  # share of the averaged parameters that stays at each step; 0: the answer is the network itself
     seeds: tuple[int, ...]
     record_every: int
     precision: str
@@ -75,15 +75,14 @@ def resolve(
     precision: Literal["float32", "float64"] = "float32",
     stop: AbstractStop | None = None,
 ) -> RunSettings:
-    """The settings of a run: what is given, else what the problem says, else the general recipe. Each is checked by itself; nothing is
-    compiled."""
+    """The settings of a run: `given`, else the problem's defaults, else the general ones. Each is checked; nothing is compiled."""
     if not isinstance(problem, Equation):
         raise ValueError(f"solve: got {problem!r} as the problem; expected an Equation, for instance fr.problems.Volterra().")
     found = {name: _first(name, given, problem.defaults, GENERAL) for name in DEFAULTED}
     if precision not in ("float32", "float64"):
         raise ValueError(f"precision: got {precision!r}; expected 'float32' or 'float64'.")
     if isinstance(found["method"], Auto) and "rule" in open_to_auto(problem, given):
-        found["rule"] = MonteCarlo(1)  # fits every measure, until the pilot has chosen
+        found["rule"] = MonteCarlo(1)  # a placeholder that fits every measure, until the pilot has chosen
     steps = positive_integer("steps", found["steps"])
     return RunSettings(
         problem,
@@ -111,14 +110,17 @@ def settings_of(problem: Equation, method: AbstractMethod | Auto | None = None, 
 
 
 def open_to_auto(problem: Equation, given: Defaults) -> tuple[str, ...]:
-    """The settings that the pilot of `Auto` is to choose: those that the caller does not give. What comes with an equation whose method is
-    open was chosen for it by its author; that of a problem with a method of its own suits that method, and not what a pilot takes."""
+    """The settings that the pilot of `Auto` chooses: those that the caller does not give.
+
+    Defaults of an equation without a method were chosen by its author, and stay. Defaults of a problem with a method suit that method, and
+    not the one that a pilot chooses: they are open too.
+    """
     known = (given,) if problem.defaults.method is not None else (given, problem.defaults)
     return tuple(name for name in LEFT_TO_AUTO if all(getattr(one, name) is None for one in known))
 
 
 def seed_numbers(seeds: int | Sequence[int]) -> tuple[int, ...]:
-    """A number of seeds, or a list of them, as the list."""
+    """The seeds as a tuple, from their number or from a list."""
     if isinstance(seeds, int) and not isinstance(seeds, bool):
         return tuple(range(positive_integer("seeds", seeds)))
     if not isinstance(seeds, Sequence):
@@ -130,7 +132,7 @@ def seed_numbers(seeds: int | Sequence[int]) -> tuple[int, ...]:
 
 
 def time_budget(minutes: float | None) -> float:
-    """The budget in seconds."""
+    """The time budget in seconds; infinite for None."""
     return float("inf") if minutes is None else 60.0 * real("minutes", minutes, low=0.0)
 
 

@@ -1,4 +1,4 @@
-"""How a seed's training stands."""
+"""How the training of a seed ended."""
 
 import enum
 from collections.abc import Sequence
@@ -6,26 +6,26 @@ from typing import NamedTuple
 
 
 class Status(enum.Enum):
-    """The value is the message."""
+    """How a training ended; the value is the message."""
 
     FINISHED = "finished"
     STOPPED = "stopped early: the stopping rule was met"
     OUT_OF_TIME = "stopped: the time budget was used up; resume continues it"
     INTERRUPTED = "interrupted; resume continues it"
-    NONFINITE = "the loss or the network turned non-finite; the last good state is kept"
+    NONFINITE = "the loss or the network became non-finite; the last good state is kept"
     DIVERGED = "the loss grew beyond a million times its first value; the last good state is kept"
 
     @property
     def is_failure(self) -> bool:
-        """True where the training of the seed went wrong."""
+        """True where the seed failed."""
         return self in (Status.NONFINITE, Status.DIVERGED)
 
 
 class SeedStatus(NamedTuple):
-    """Where one seed's training ended, and why."""
+    """How the training of one seed ended, and at which step."""
 
     status: Status
-    step: int  # the steps that were done; for a failure, the step where it happened
+    step: int  # the steps done; for a failed seed, the step where it failed
 
     def __str__(self) -> str:
         return f"{self.status.value} (step {self.step})"

@@ -19,12 +19,12 @@ from fredholm.training.settings import RunSettings
 
 
 class TrainState(eqx.Module):
-    """What the next step of one seed needs."""
+    """The state of one seed: everything that its next step needs."""
 
     u: Field
     optimizer: PyTree  # the optimiser's state
     method: PyTree  # the method's state: for delayed targets, the target network
-    average: Field | None  # the averaged network, which is the answer; None where the network itself is
+    average: Field | None  # the averaged network, which is the answer; None where u itself is the answer
     alive: Bool[Array, ""]  # False once the seed has failed; its state then stays at the last good one
     failed_at: Int[Array, ""]  # the step where it failed, or -1
     failed_loss: Float[Array, ""]  # the loss at that step
@@ -32,11 +32,11 @@ class TrainState(eqx.Module):
 
 
 class Step(eqx.Module):
-    """One step of one seed, ready to compile: what is computed, without the points and networks that it is computed on."""
+    """One step of one seed, ready to compile. Points and networks are arguments of the call."""
 
     settings: RunSettings
-    transformation: optax.GradientTransformation  # of the settings' optimiser, for their number of steps
-    tile: int | None = None  # x that go through a step together, forward and backward; None: all of the batch
+    transformation: optax.GradientTransformation  # the optimiser, built for this number of steps
+    tile: int | None = None  # x that go through the forward and backward pass together; None: the whole batch
 
     @classmethod
     def of(cls, settings: RunSettings) -> "Step":
@@ -61,7 +61,7 @@ class Step(eqx.Module):
         )
 
     def __call__(self, state: TrainState, equation: Equation, keys: Keys, step: Int[Array, ""]) -> tuple[TrainState, dict[str, Array]]:
-        """Loss and gradient on fresh points, the optimiser, the method's own update."""
+        """Loss and gradient on fresh points, the update of the optimiser, and the update of the method."""
         settings, method = self.settings, self.settings.known_method
         key, next_key = (jax.random.fold_in(keys.data, number) for number in (step, step + 1))
         (loss, info), gradient = method.loss_and_gradient(state.u, state.method, equation, settings.rules, settings.batch, key, self.tile)
@@ -71,7 +71,7 @@ class Step(eqx.Module):
         failed_at = jnp.where(bad, step, state.failed_at)
         failed_loss = jnp.where(bad, loss, state.failed_loss)
         after = method.update(u, state.method, equation, settings.batch, step, next_key)
-        # The mean of the parameters that is the answer; the first network has no weight in it.
+        # The average of the parameters is the answer; the initial network has no weight in it.
         average = None if state.average is None else lerp(state.average, u, ema_weight(step, settings.average))
         return TrainState(u, optimizer, after, average, state.alive, failed_at, failed_loss, state.limit), {"loss": loss, **info}
 
@@ -79,11 +79,11 @@ class Step(eqx.Module):
 def compile_chunk(
     step: Step, static: PyTree, equation: Equation, mesh: Mesh, together: int, is_short: bool
 ) -> Callable[..., tuple[PyTree, dict[str, Array]]]:
-    """`chunk(arrays, sums, equation_arrays, keys, start, stop) -> (arrays, sums)`: steps start..stop of every seed, so many seeds together,
-    and the losses added to the sums.
+    """`chunk(arrays, sums, equation_arrays, keys, start, stop) -> (arrays, sums)`: steps start..stop of every seed, with the losses added
+    to the sums. `together` seeds go through a step at once.
 
-    The bounds are traced, so that one compilation serves every length and a run does not depend on how it is cut into chunks.
-    A seed that fails within the chunk goes back to the state it had at its start.
+    start and stop are traced: one compilation serves every length, and a run does not depend on how it is cut into chunks.
+    A seed that fails within the chunk returns to its state before the chunk.
     """
     _, equation_static = eqx.partition(equation, eqx.is_array)
 
@@ -103,7 +103,7 @@ def compile_chunk(
 
 
 def _keep_good(before: TrainState, after: TrainState, stop: Int[Array, ""]) -> TrainState:
-    """The new state where the seed has not failed, the one before the chunk where it has."""
+    """The new state, or the state before the chunk where the seed has failed."""
     weights = [leaf for leaf in jax.tree.leaves(after.u) if jnp.issubdtype(leaf.dtype, jnp.inexact)]
     finite = jnp.all(jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in weights]))
     failed_now = before.alive & ((after.failed_at >= 0) | ~finite)
@@ -116,17 +116,19 @@ def _keep_good(before: TrainState, after: TrainState, stop: Int[Array, ""]) -> T
 
 
 class Beginning(eqx.Module):
-    """What every seed starts from, stacked."""
+    """The start of every seed, stacked."""
 
     keys: Keys
-    equation: Equation  # stacked only where it is drawn per seed
+    equation: Equation  # stacked only where each seed has its own
     states: TrainState
     sums: dict[str, Array]  # a zero for each part of the loss
 
 
 def begin(step: Step, parts: dict[str, jax.ShapeDtypeStruct], keys: Key[Array, "s"]) -> Beginning:
-    """Everything before the first step, from the keys of the seeds, as one program: compiling each part by itself took longer than a
-    short training. `parts` are those of the loss."""
+    """The start of every seed, from the keys of the seeds. `parts` are the shapes of the parts of the loss.
+
+    It is one program: compiling each part by itself took longer than a short training.
+    """
     problem = step.settings.problem
 
     def one_seed(key: Key[Array, ""]) -> tuple[Keys, Equation | None, TrainState, dict[str, Array]]:

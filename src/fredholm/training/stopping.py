@@ -1,4 +1,4 @@
-"""When to stop before the last step: rules that look at the history on the host."""
+"""Rules for stopping before the last step, from the history."""
 
 from abc import abstractmethod
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class AbstractStop(eqx.Module):
-    """A rule that looks at the history after each record."""
+    """A rule that examines the history after each record."""
 
     @abstractmethod
     def __call__(self, history: "xarray.Dataset") -> bool:
@@ -21,7 +21,7 @@ class AbstractStop(eqx.Module):
 
 
 class Tolerance(AbstractStop):
-    """Stops when the mean error over the seeds, or where there is no exact solution the mean loss, is at most `value`."""
+    """Stops when the mean error over the seeds is at most `value`; where there is no exact solution, the mean loss."""
 
     value: float
 
@@ -33,7 +33,7 @@ class Tolerance(AbstractStop):
 
 
 class Plateau(AbstractStop):
-    """Stops when the mean loss over the seeds has not improved by the share `improvement` for so many records."""
+    """Stops when the mean loss over the seeds has not improved by the share `improvement` over the last `records` records."""
 
     records: int = 20
     improvement: float = 0.01

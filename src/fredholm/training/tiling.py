@@ -1,6 +1,6 @@
-"""A large batch goes through a step a few x at a time, forward and backward, so that its arrays stay in a core's cache.
+"""Tiles: a large batch goes through forward and backward pass a few x at a time, so that its arrays stay in a core's cache.
 
-400 x with 100 nodes each take less than half of the time, and a fiftieth of the memory (`python benchmarks/compiler_parts.py`).
+400 x with 100 nodes each take less than half the time, and a fiftieth of the memory (`python benchmarks/compiler_parts.py`).
 """
 
 from collections.abc import Iterator
@@ -16,19 +16,19 @@ from fredholm.methods.protocol import equal_parts
 from fredholm.training.devices import points_at_once
 from fredholm.training.step import Step, seed_start
 
-AGAIN = 0.1  # of a step that may be computed once more than it need be, so that the rest of it fits into a cache
+AGAIN = 0.1  # largest share of a step that may be computed again, so that the rest fits into a cache
 
 
 class Outline(eqx.Module):
-    """What is known of the loss of one seed before anything is computed."""
+    """The arrays in the loss of one seed, by their sizes, before anything is computed."""
 
-    parts: dict[str, jax.ShapeDtypeStruct]  # of the loss, and the loss itself
+    parts: dict[str, jax.ShapeDtypeStruct]  # the loss and its parts
     largest: int  # bytes of the largest array
     all: int  # bytes of all arrays
 
 
 def outline(step: Step, key: Key[Array, ""]) -> Outline:
-    """Follows the loss without computing it."""
+    """Traces the loss without computing it."""
     settings = step.settings
     keys, equation, state = eqx.filter_eval_shape(seed_start, step, key)
     follow = eqx.filter_make_jaxpr(settings.known_method.loss)
@@ -46,14 +46,16 @@ def _sizes(jaxpr: Jaxpr) -> Iterator[int]:
 
 
 def in_tiles(step: Step, known: Outline, key: Key[Array, ""]) -> Step:
-    """The step with as many x at once as are fastest here: all, unless they are too many. They also stay together where the batch
-    cannot be cut so, or much of a step is the same for all x, as the network at nodes that they share: that would be computed again for
-    each tile."""
+    """The step with the number of x at once that is fastest on this device.
+
+    All x stay together where they fit, where the batch cannot be divided, or where much of a step is the same for all x, such as the
+    network at shared nodes: each tile would compute it again.
+    """
     settings = step.settings
     batch = settings.batch
     if points_at_once(batch, known.largest) == batch:
         return step
-    # A condition's points are not the equation's: neither are they cut with its batch, nor do they cut it.
+    # Conditions have points of their own, which are not tiled, so they do not count.
     alone = replace(step, settings=replace(settings, problem=eqx.tree_at(lambda equation: equation.conditions, settings.problem, ())))
     of_all = outline(alone, key)
     tile = points_at_once(batch, of_all.largest)

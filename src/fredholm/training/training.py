@@ -1,4 +1,4 @@
-"""A training under way, on the host's side: chunks of steps, records, and the callbacks between them."""
+"""The host side of a training: chunks of steps, records, and the callbacks between them."""
 
 import contextlib
 import time
@@ -23,14 +23,13 @@ from fredholm.training.tiling import in_tiles, outline
 if TYPE_CHECKING:
     import xarray
 
-CHUNK_SECONDS = 0.5  # how long the host lets the devices run before it looks
+CHUNK_SECONDS = 0.5  # how long a chunk of steps should take
 FIRST_CHUNK = 10
-DIVERGENCE = 1e6  # a loss this many times its first value is a divergence
+DIVERGENCE = 1e6  # a seed has diverged when its loss is this many times its first value
 
 
 class Training:
-    """The compiled functions, and the arrays of all seeds between chunks. A training that is short is compiled in a hurry, and its steps
-    are slower for it."""
+    """The compiled functions, and the arrays of all seeds between chunks. With `is_short` it compiles faster, and its steps are slower."""
 
     def __init__(self, settings: RunSettings, is_short: bool = False):
         self.settings = settings
@@ -61,7 +60,7 @@ class Training:
         return eqx.combine(self.arrays, self.static)
 
     def run(self, callbacks: Iterable[AbstractCallback] = ()) -> Status:
-        """Trains to the last step, or until a callback ends it; says how it ended."""
+        """Trains to the last step, or until a callback ends it; returns how it ended."""
         with contextlib.ExitStack() as stack:
             entered = [stack.enter_context(callback.during(self)) for callback in callbacks]
             ended = None
@@ -76,18 +75,18 @@ class Training:
         return ended or Status.FINISHED
 
     def advance(self, stop: int) -> None:
-        """Runs up to `stop`, or for about half a second if that is less; records when a record is due."""
+        """Trains up to step `stop`, or for about half a second if that is less; makes a record where one is due."""
         due = (self.step // self.settings.record_every + 1) * self.settings.record_every
         stop = min(stop, due, self.step + self._chunk_steps)
         is_record = stop in (due, self.settings.steps)
         begin = time.perf_counter()
         self.arrays, self._sums = self._chunk(self.arrays, self._sums, self.equation_arrays, self.keys, self.step, stop)
-        # Asked for while the devices run the chunk: after it they would wait for the host.
+        # Dispatched while the devices still run the chunk: afterwards they would wait for the host.
         measured = self._recorder(self.arrays, self._sums, self.equation_arrays, self.keys, stop) if is_record else None
-        jax.block_until_ready(self.arrays.alive)  # as all that a program returns is
+        jax.block_until_ready(self.arrays.alive)  # then everything that the program returns is ready
         elapsed = time.perf_counter() - begin
         self._since_record += stop - self.step
-        # The first chunk holds the compilation, so its time says nothing of the next.
+        # The first chunk includes the compilation, so its time does not predict the next.
         grown = 2 * self._chunk_steps if self.step else FIRST_CHUNK
         self._chunk_steps = max(1, min(grown, int((stop - self.step) * CHUNK_SECONDS / max(elapsed, 1e-9)) if self.step else FIRST_CHUNK))
         self.step = stop
@@ -101,14 +100,14 @@ class Training:
         self.recorded_steps.append(self.step)
         self._sums, self._since_record = self._zeros, 0
         if len(self.records) == 1:
-            # From the first record on, a seed whose loss grows out of all proportion is stopped.
+            # From the first record on, a seed whose loss grows beyond this limit has diverged.
             first = np.nan_to_num(np.abs(self.records[0]["loss"]), nan=1.0)
             limit = np.asarray(DIVERGENCE * np.maximum(first, 1e-3), self.arrays.limit.dtype)
             self.arrays = eqx.tree_at(lambda s: s.limit, self.arrays, place(limit, self.mesh))
 
     def history(self) -> "xarray.Dataset":
         """All records over (seed, step)."""
-        import xarray  # here, and where else it is needed: it takes a sixth of the time to import the library
+        import xarray  # imported on first use: it would take a sixth of the library's import time
 
         names = list(dict.fromkeys(name for record in self.records for name in record))
         empty = np.full(len(self.settings.seeds), np.nan)
@@ -116,7 +115,7 @@ class Training:
         return xarray.Dataset(data, coords={"seed": list(self.settings.seeds), "step": self.recorded_steps})
 
     def restore(self, arrays: Arrays, step: int, history: "xarray.Dataset", seconds: float) -> None:
-        """Takes up a training where a checkpoint left it."""
+        """Continues from a checkpoint."""
         state = unflatten(self.arrays, {name: value for name, value in arrays.items() if name.startswith(".")})
         self.arrays = place(jax.tree.map(lambda new, old: jnp.asarray(new, old.dtype), state, self.arrays), self.mesh)
         self._sums = place({name: jnp.asarray(arrays[f"sum/{name}"], zero.dtype) for name, zero in self._zeros.items()}, self.mesh)
@@ -132,7 +131,7 @@ class Training:
         return {**flatten(self.arrays), **sums, "since_record": np.asarray(self._since_record)}
 
     def status(self, ended: Status) -> list[SeedStatus]:
-        """How each seed stands."""
+        """The status of each seed."""
         arrays = self.arrays
         states = zip(np.asarray(arrays.alive), np.asarray(arrays.failed_at), np.asarray(arrays.failed_loss), strict=True)
         return [
@@ -142,5 +141,5 @@ class Training:
 
 
 def _first(ends: Iterable[Status | None]) -> Status | None:
-    """The first of them that is one."""
+    """The first status that is not None."""
     return next((end for end in ends if end is not None), None)
