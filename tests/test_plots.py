@@ -19,7 +19,7 @@ from fredholm.report.plots.comparison import plot_comparison, plot_variance
 from fredholm.report.plots.curves import seed_curve
 from fredholm.report.plots.errors import plot_errors
 from fredholm.report.plots.names import axis_names
-from fredholm.report.plots.shown import field_lines, look, plane, profiles, robust_limits
+from fredholm.report.plots.shown import field_lines, plane, profiles, robust_limits, values_at
 from fredholm.report.plots.solution import plot_solution
 from fredholm.report.plots.style import colors, plain, png
 from fredholm.results.solution import Solution
@@ -139,7 +139,7 @@ def test_what_the_metric_cannot_see_is_removed(solved):
     assert solution.problem is not None
     assert solution.problem.evaluation is not None
     points = np.asarray(solution.problem.evaluation.points(), float)
-    shown = look(solution, solution.problem, points)
+    shown = values_at(solution, solution.problem, points)
     assert shown.truth is not None
     scores = np.mean((shown.members - shown.truth)[..., 0] ** 2, axis=1)
     np.testing.assert_allclose(scores, solution.evaluate()["mse_linear_free"], rtol=0.02)

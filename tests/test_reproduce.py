@@ -217,7 +217,7 @@ def test_a_figure_at_smoke_scale_is_a_picture_tables_and_a_page(smoke, capsys, m
     assert size < 10 * 2**20
     monkeypatch.setattr("fredholm.study.work.solve", None)  # nothing is trained twice
     assert main(["reproduce", "figure-1", "--scale", "smoke", "--out", str(smoke.parent)]) == 0
-    assert "nothing to do for its 2 runs" in capsys.readouterr().out
+    assert "all 2 runs are finished" in capsys.readouterr().out
 
 
 def test_the_page_asks_for_nothing_from_outside_and_has_its_script_once(smoke):

@@ -217,7 +217,7 @@ def test_doctor_is_well(capsys, monkeypatch):
     monkeypatch.setattr("fredholm.cli.doctor.WANTED_ERROR", 2.0)
     assert main(["doctor"]) == 0
     out = capsys.readouterr().out
-    for word in ("packages", "devices", "cores", "cache", "browser", "disk", "steps a second", "all well"):
+    for word in ("packages", "devices", "cores", "cache", "browser", "disk", "steps a second", "all checks passed"):
         assert word in out
 
 

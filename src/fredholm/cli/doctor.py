@@ -24,7 +24,7 @@ WANTED_ERROR = 0.2  # the relative error below which the self-test has learned s
 
 
 class Clock(AbstractStop):
-    """Stops never, and notes when each record came: the rate without the compilation."""
+    """Never stops, and notes the time of each record, for a rate without compilation."""
 
     times: list[float]
 
@@ -34,7 +34,7 @@ class Clock(AbstractStop):
 
 
 def doctor(options: Namespace) -> int:
-    """`fredholm doctor`: 0 when all is well, 1 when something needs a hand."""
+    """`fredholm doctor`: 0 when every check passed, 1 when one failed."""
     _line("system", f"{platform.system()} {platform.machine()}, Python {platform.python_version()}")
     for start in range(0, len(PACKAGES), 5):
         _line("packages" if not start else "", ", ".join(f"{name} {metadata.version(name)}" for name in PACKAGES[start : start + 5]))
@@ -45,16 +45,16 @@ def doctor(options: Namespace) -> int:
     missing = f"none: cannot write to {processor_directory('programs')}"
     _line("cache", f"{cache}, {size / 2**20:.1f} MiB; it may be deleted at any time" if cache else missing)
     browser = next((found for name in ("chromium", "chromium-browser", "google-chrome", "chrome") if (found := shutil.which(name))), None)
-    _line("browser", browser or "no chromium: reports are made as ever; only the test of the page in a browser is skipped")
-    well = [_disk(), _self_test()]
-    _line("result", "all well" if all(well) else "something needs a hand, see above")
-    return 0 if all(well) else 1
+    _line("browser", browser or "no chromium; only the test of a page in a browser needs it")
+    passed = [_disk(), _self_test()]
+    _line("result", "all checks passed" if all(passed) else "a check failed, see above")
+    return 0 if all(passed) else 1
 
 
 def _disk() -> bool:
     free = shutil.disk_usage(Path.cwd()).free
     writable = os.access(Path.cwd(), os.W_OK)
-    little = "" if free > ROOM else ", which is little"
+    little = "" if free > ROOM else ", less than 1 GiB"
     closed = "" if writable else "; this folder is not writable"
     _line("disk", f"{free / 2**30:.1f} GiB free here{little}{closed}")
     return free > ROOM and writable
@@ -67,16 +67,16 @@ def _self_test() -> bool:
     try:
         solution = solve_equation(Volterra(), batch=100, seeds=2, **limits)
         error = float(np.mean(solution.evaluate()["relative_l2"]))
-    except Exception as failure:  # whatever it is, it is what the person who asks a doctor wants to hear
+    except Exception as failure:  # any failure is what the user of this command asks for
         print(f" failed\n{'':<10} {type(failure).__name__}: {failure}")
         return False
     print(f" {time.perf_counter() - begin:.1f} s")
     steps = STEPS // 10 * (len(clock.times) - 1)
     rate = steps / (clock.times[-1] - clock.times[0]) if steps else solution.steps / solution.seconds
-    well = bool(solution.good.all()) and error < WANTED_ERROR
-    verdict = "well" if well else f"expected an error below {WANTED_ERROR}"
+    passed = bool(solution.good.all()) and error < WANTED_ERROR
+    verdict = "passed" if passed else f"expected an error below {WANTED_ERROR}"
     _line("", f"{solution.steps} steps, {rate:.0f} steps a second, relative error {error:.3f}: {verdict}")
-    return well
+    return passed
 
 
 def _line(name: str, text: str) -> None:

@@ -1,14 +1,14 @@
-"""What the help of each command says below its options: how it works in a few words, and examples that a test parses."""
+"""The text below the options in each command's help: how it works, and examples that a test parses."""
 
 TOP = """\
 examples:
-  fredholm list                                          what there is
-  fredholm solve volterra                                one sample for each integral, and no bias
+  fredholm list                                          every problem, method and rule
+  fredholm solve volterra                                one sample per integral, without bias
   fredholm solve poisson --method standard --n 100       another method, with 100 samples
-  fredholm check my_problem.py:problem                   what is wrong with your own equation, before training
+  fredholm check my_problem.py:problem                   test your own equation before training
   fredholm solve my_problem.py:problem --seeds 8         your own equation, from your own file
   fredholm compare volterra --methods standard delayed-target --n 1
-  fredholm resume runs/volterra-2026-11-15-1a2b3c        after Ctrl-C, a crash, or to go on
+  fredholm resume runs/volterra-2026-11-15-1a2b3c        continue after Ctrl-C or a crash
   fredholm diagnose runs/volterra-2026-11-15-1a2b3c      why it failed, and what to do
   fredholm theory                                        the paper's theorem on a worked example
   fredholm reproduce figure-1 --scale laptop             a figure of the paper, and whether its claims hold here
@@ -16,7 +16,8 @@ examples:
 
 fredholm COMMAND --help explains a command."""
 SOLVE = """\
-What is not given is the problem's own default; for your own equation a short pilot chooses it and says why (--method auto).
+The problem sets the default of every option that is not given. For your own equation a short pilot run chooses them, and says why (--method
+auto).
 
 examples:
   fredholm solve volterra
@@ -29,32 +30,32 @@ examples:
 
 In my_problem.py, `problem` is a fredholm.Equation, or a function that returns one; --set gives the function its arguments."""
 COMPARE = """\
-All methods get the same seeds: the same first networks and, at equal --n and --batch, the same points. --tau and the like go to the
-methods that have them.
+All methods get the same seeds: the same initial networks and, at equal --n and --batch, the same points. An option such as --tau applies to
+the methods that have it.
 
 examples:
   fredholm compare volterra --methods standard delayed-target --rule monte-carlo --n 1
   fredholm compare poisson --methods standard double-sampling delayed-target --n 2 --steps 5000
   fredholm compare volterra --methods 'DelayedTarget(tau=0.9)' 'DelayedTarget(tau=0.999)'
-  fredholm compare --zoo                                  the table of docs/zoo.md; hours. What is finished is not run again
+  fredholm compare --zoo                                  the table of docs/zoo.md; takes hours, can be interrupted
   fredholm compare --zoo --cases volterra fredholm-nonlinear --scale 0.1 --out runs/zoo-quick"""
 RESUME = """\
-A resumed run equals an uninterrupted one, bit for bit on the same devices. For a run of your own file.py:name the file is imported
-again, and this is said; nothing else that a run folder holds is ever executed.
+A resumed run equals an uninterrupted one, bit for bit on the same devices. If the equation came from your own file.py:name,
+that file is imported again, and the command says so. Nothing inside the run folder is executed.
 
 examples:
-  fredholm resume runs/mine                    to the planned number of steps
-  fredholm resume runs/mine --steps 40000      to 40000 steps in all
+  fredholm resume runs/mine                    up to the planned number of steps
+  fredholm resume runs/mine --steps 40000      up to 40000 steps in total
   fredholm resume runs/mine --steps +5000      5000 steps more than planned"""
 REPORT = """\
-Nothing that the folder holds is imported or executed.
+Nothing inside the folder is imported or executed.
 
 examples:
   fredholm report runs/mine
   fredholm report runs/comparison              a folder with several runs gives one page with all of them"""
 PREDICT = """\
-The file has the mean over the seeds, that of the networks without the averaging of their parameters, that of the target networks (the
-delayed copies), the exact solution where it is known, and every seed's own prediction.
+The file has the mean prediction over the seeds, the same for the networks without parameter averaging and for the target networks (the
+delayed copies), the exact solution where it is known, and the prediction of every seed.
 
 examples:
   fredholm predict runs/volterra --out u.csv
@@ -67,14 +68,14 @@ weak form, where delayed targets can diverge. docs/theory.md explains the number
 examples:
   fredholm theory
   fredholm theory --discount 0.95 --features 5 --out runs/theory
-  fredholm theory --steps 2000 --runs 16                a quick look"""
+  fredholm theory --steps 2000 --runs 16                a quick trial"""
 STUDY = """\
-A study is a list of runs, a grid, or one-at-a-time changes, in YAML; its keys are the options of fredholm solve. What is finished is not
-run again: after Ctrl-C, a crash or the loss of a cluster, give the same command.
+A study is a YAML file with a list of runs (runs), a full grid of values (grid), or changes one at a time (sweep). Its keys are the options
+of fredholm solve. After Ctrl-C, a crash or the loss of a cluster, the same command continues: finished runs are not repeated.
 
 examples:
   fredholm study study.yaml                                   one run after the other, seeds over all cores
-  fredholm study study.yaml --workers 4                       four processes
+  fredholm study study.yaml --workers 4                       four parallel processes
   fredholm study study.yaml --scheduler tcp://10.0.0.1:8786   on a Dask cluster
 
 study.yaml:
@@ -84,8 +85,8 @@ study.yaml:
     delayed: {method: delayed-target, n: 1, batch: 400}
   grid: {width: [32, 64], learning-rate: [1e-3, 1e-4]}"""
 REPRODUCE = """\
-Each figure is drawn in the paper's layout with the published numbers beside ours, and its claims get a verdict: holds, does not hold, or
-not resolved at this scale. Figures of one scale share their runs. The estimated time is printed first.
+Each figure is drawn in the paper's layout, with the published numbers beside ours. Each claim gets a verdict: holds, does not hold, or not
+resolved at this scale. Figures of one scale share their runs. The estimated time is printed first.
 
   smoke    a few steps of every run: does it work?
   laptop   4 seeds and 10 000 to 20 000 steps of most runs; about an hour a figure on 2 cores
@@ -93,18 +94,19 @@ not resolved at this scale. Figures of one scale share their runs. The estimated
 
 examples:
   fredholm reproduce figure-1 --scale laptop
-  fredholm reproduce all --scale laptop                       what is finished is not run again
+  fredholm reproduce all --scale laptop                       finished runs are not repeated
   fredholm reproduce figure-4 --scale paper --scheduler tcp://10.0.0.1:8786"""
 CHECK = """\
 Shapes and numbers at random points, the residual of the exact solution, integrals whose random nodes have no variance, and missing
-conditions. The exit code is 1 where something is wrong or suspicious.
+conditions. The exit code is 1 if something is wrong or suspicious.
 
 examples:
   fredholm check my_problem.py:problem
   fredholm check poisson --set dim=5"""
 DIAGNOSE = """\
-From the run's history and a few fresh samples: a biased loss, a target that is left behind or lags, a gradient of noise, a network that is
-too small or whose units died, an optimiser that is stuck, a condition that is missing. The exit code is 1 where something is wrong.
+It reads the run's history and draws a few new samples. It finds a biased loss, a target that drifts or lags, a gradient that is mostly
+noise, a network that is too small or has dead units, an optimiser that is stuck, and a missing condition. The exit code is 1 if something
+is wrong.
 
 examples:
   fredholm diagnose runs/mine

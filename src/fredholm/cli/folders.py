@@ -3,7 +3,6 @@
 import contextlib
 import datetime
 import hashlib
-import json
 import logging
 import shlex
 import shutil
@@ -16,6 +15,7 @@ from fredholm.cli.names import kebab
 from fredholm.equation.files import is_file, split, user_code
 from fredholm.results.errors import Interrupted
 from fredholm.storage.run_folder import RunFolder
+from fredholm.study.result import steps_done
 
 logger = logging.getLogger("fredholm")
 
@@ -59,20 +59,13 @@ def _remove_untrained(path: Path) -> None:
     inner = [place for place in path.iterdir() if place.is_dir()]
     for place in inner:
         _remove_untrained(place)
-    if any(place.exists() for place in inner) or _steps_done(path) > 0:
+    if any(place.exists() for place in inner) or steps_done(path) > 0:
         return
     with contextlib.suppress(ValueError, OSError):
         # Only who can lock a folder may remove it: two processes may have been started on the same new name.
         with RunFolder(path).locked():
             pass
         shutil.rmtree(path)
-
-
-def _steps_done(path: Path) -> int:
-    try:
-        return int(json.loads((path / "run.json").read_text(encoding="utf-8"))["done"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return 0
 
 
 @contextlib.contextmanager
@@ -104,5 +97,5 @@ def kept(path: Path) -> str:
 def ended(failed: list[str]) -> int:
     """0, or an error with the runs that failed."""
     if failed:
-        raise CommandError(f"{len(failed)} runs failed: {', '.join(failed[:5])}. Their reasons are in the tables; they are tried again.")
+        raise CommandError(f"{len(failed)} runs failed: {', '.join(failed[:5])}. The tables say why; the same command tries them again.")
     return 0

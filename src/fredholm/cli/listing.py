@@ -12,31 +12,36 @@ from fredholm.functions.mlp import ACTIVATIONS
 from fredholm.paper.reproduction.catalogue import FIGURES
 from fredholm.storage.serialisation import to_text
 
-INDENT = 20
+INDENT = 24
 
 
 def show(options: Namespace) -> int:
     """`fredholm list`."""
-    print("problems            fredholm solve NAME, with options as --set name=value")
+    _heading("problems", "fredholm solve NAME, with options as --set name=value", gap="")
     for name, spec in PROBLEMS.items():
         _entry(name, first_line(spec))
         shown = ", ".join(_signature(parameter) for parameter in inspect.signature(spec).parameters.values())
         _lines(f"options: {shown}" if shown else "no options")
     for kind in KINDS:
-        print(f"\n{kind.flag + 's':<{INDENT}}--{kind.flag} NAME, with their options; or as in Python: --{kind.flag} '{kind.example}'")
+        _heading(f"{kind.flag}s", f"--{kind.flag} NAME, with its options; or as in Python: --{kind.flag} '{kind.example}'")
         for name, spec in kind.classes.items():
             _entry(name, first_line(spec))
             for field in fields(spec):
                 _lines(f"{_option(kind, field)}: {comments(spec).get(field, '')}{_default(spec, field)}", hanging=4)
-    print("\nrandomizations      --randomize NAME: a random move of a rule's nodes, which makes it unbiased")
+    _heading("randomizations", "--randomize NAME: moves the nodes of a rule at random, which makes it unbiased")
     _table(RANDOMIZATIONS)
-    print(f"\nactivations         --activation NAME\n  {', '.join(ACTIVATIONS)}")
-    print("\nschedules           --schedule NAME: how the learning rate changes over the run")
+    _heading("activations", "--activation NAME")
+    print(f"  {', '.join(ACTIVATIONS)}")
+    _heading("schedules", "--schedule NAME: how the learning rate changes over the run")
     _table(SCHEDULES)
-    print("\nstudies             fredholm reproduce NAME --scale smoke|laptop|paper")
+    _heading("figures", "fredholm reproduce NAME --scale smoke|laptop|paper")
     for name, make in FIGURES.items():
         _entry(name, str(make.__doc__).rstrip("."))
     return 0
+
+
+def _heading(name: str, usage: str, gap: str = "\n") -> None:
+    print(f"{gap}{name:<{INDENT}}{usage}")
 
 
 def _option(kind: Kind, field: str) -> str:

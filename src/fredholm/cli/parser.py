@@ -27,7 +27,11 @@ DESCRIPTION = "Neural solvers for integro-differential equations, without the in
 
 
 class Formatter(argparse.RawDescriptionHelpFormatter):
-    """Help as it is written, except that names with a hyphen are not broken."""
+    """Prose is wrapped to the terminal, indented blocks stay as they are written, and names with a hyphen are not broken."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        blocks = text.split("\n\n")
+        return "\n\n".join(one if "\n  " in f"\n{one}" else textwrap.fill(one, width, break_on_hyphens=False) for one in blocks)
 
     def _split_lines(self, text: str, width: int) -> list[str]:
         return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
@@ -52,13 +56,13 @@ class Parser(argparse.ArgumentParser):
         close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
         hint = f" Did you mean {close[0]}?" if close else ""
         own = name.lstrip("-")
-        if any(own in inspect.signature(noun).parameters for noun in PROBLEMS.values()):
+        if any(own in inspect.signature(problem).parameters for problem in PROBLEMS.values()):
             hint = f" Options of a problem are given as --set {own}=..."
         raise ValueError(f"unknown {'option' if name.startswith('-') else 'argument'} {name!r}.{hint} See {self.prog} --help.")
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """The options of a command; `run` is the function that does it."""
+    """The options of a command; `run_command` is its function."""
     top, commands = _parsers()
     if arguments and not arguments[0].startswith("-") and arguments[0] not in commands:
         raise nearest("command", arguments[0], commands)
@@ -76,9 +80,9 @@ class _Commands:
     """The parser, and that of each command by its name."""
 
     def __init__(self) -> None:
-        self.top = Parser(prog="fredholm", description=DESCRIPTION, epilog=examples.TOP)
+        self.top = Parser(prog="fredholm", usage="fredholm COMMAND [options]", description=DESCRIPTION, epilog=examples.TOP)
         self.top.add_argument("--version", action="version", version=f"fredholm {metadata.version('fredholm')}")
-        self.holder = self.top.add_subparsers(metavar="COMMAND", dest="name", title="commands")
+        self.holder = self.top.add_subparsers(metavar="COMMAND [options]", prog="fredholm", dest="name", title="commands")
         self.made: dict[str, Parser] = {}
 
     def add(self, run: Callable[[argparse.Namespace], int], usage: str, summary: str, epilog: str = "") -> Parser:
@@ -93,7 +97,7 @@ class _Commands:
 
 def _parsers() -> tuple[Parser, dict[str, Parser]]:
     commands = _Commands()
-    commands.add(listing.show, "list", "problems, methods, rules and other names, with their options")
+    commands.add(listing.show, "list", "list problems, methods, rules and other names, with their options")
     _add_solve(commands)
     _add_compare(commands)
     _add_resume(commands)
@@ -103,12 +107,12 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
     _add_predict(commands)
     _add_theory(commands)
     _add_check(commands)
-    commands.add(doctor.doctor, "doctor", "versions, devices, disk, and a ten-second self-test")
+    commands.add(doctor.doctor, "doctor", "show versions, devices and disk, and run a ten-second self-test")
     return commands.top, commands.made
 
 
 def _add_solve(commands: _Commands) -> None:
-    summary = "solve an equation: progress, a run folder, a page"
+    summary = "solve an equation; writes a run folder and a page"
     solve = commands.add(training.solve, "solve PROBLEM [options]", summary, examples.SOLVE)
     _add_problem(solve)
     _add_training(solve)
@@ -117,12 +121,14 @@ def _add_solve(commands: _Commands) -> None:
 
 def _add_compare(commands: _Commands) -> None:
     usage = "compare PROBLEM --methods A B ... [options] | compare --zoo [--cases NAME ...]"
-    compare = commands.add(training.compare, usage, "solve with several methods and the same seeds", examples.COMPARE)
+    compare = commands.add(training.compare, usage, "solve an equation with several methods and the same seeds", examples.COMPARE)
     _add_problem(compare, optional=True)
-    compare.add_argument("--methods", metavar="NAME", nargs="+", help=f"two or more of {', '.join(METHODS)}")
+    compare.add_argument("--methods", metavar="NAME", nargs="+", help=f"the methods to compare: {', '.join(METHODS)}")
     _add_training(compare, several=True)
     group = compare.add_argument_group("the zoo")
-    group.add_argument("--zoo", action="store_true", help="every equation of the zoo by its recipe, beside the methods with one sample")
+    group.add_argument(
+        "--zoo", action="store_true", help="every equation of the zoo, with its own settings and with one random sample per integral"
+    )
     group.add_argument("--cases", metavar="NAME", nargs="+", help=f"only these: {', '.join(map(zoo.kebab_words, CASES))}")
     group.add_argument("--columns", metavar="NAME", nargs="+", help=f"only these: {', '.join(map(zoo.kebab_words, COLUMNS))}")
     scale = "share of the steps to do, for a quick trial (default: 1)"
@@ -131,7 +137,7 @@ def _add_compare(commands: _Commands) -> None:
 
 
 def _add_resume(commands: _Commands) -> None:
-    summary = "continue a run, also a finished one with more steps"
+    summary = "continue a run, or train a finished one for more steps"
     resume = commands.add(resuming.resume, "resume RUN [options]", summary, examples.RESUME)
     resume.add_argument("run", metavar="RUN", help="the run's folder, or the comparison's")
     resume.add_argument("--steps", metavar="TOTAL", help="the new total number of steps, from the start; +N: N more than planned")
@@ -140,36 +146,36 @@ def _add_resume(commands: _Commands) -> None:
 
 
 def _add_report(commands: _Commands) -> None:
-    summary = "make the page of a run, of a study or of a folder of runs again"
+    summary = "write the page of a run, a study or a folder of runs again"
     report = commands.add(studies.report, "report RUN|STUDY|FOLDER", summary, examples.REPORT)
     report.add_argument("run", metavar="RUN", help="the folder of a run or of a study, or a folder with several runs")
     _add_source(report, "to compare a run of your own file with your exact solution; the file is imported")
 
 
 def _add_study(commands: _Commands) -> None:
-    summary = "many runs with matched seeds, here or on a cluster, as one table and page"
+    summary = "do many runs with matched seeds, here or on a cluster; writes tables and a page"
     study = commands.add(studies.study, "study STUDY.yaml [options]", summary, examples.STUDY)
     study.set_defaults(read_study=read_study)
-    study.add_argument("study", metavar="STUDY.yaml", help="the runs; its keys are the options of fredholm solve")
+    study.add_argument("study", metavar="STUDY.yaml", help="the file of the study; its keys are the options of fredholm solve")
     _add_where(study)
     study.add_argument("--out", metavar="DIR", help="the study's folder (default: runs/<name of the file>)")
 
 
 def _add_reproduce(commands: _Commands) -> None:
-    summary = "a figure of the paper, beside the published numbers"
+    summary = "reproduce a figure of the paper, beside the published numbers"
     reproduce = commands.add(studies.reproduce, "reproduce NAME --scale SCALE [options]", summary, examples.REPRODUCE)
     reproduce.add_argument("figure", metavar="NAME", help="figure-1 to figure-21, or all")
     reproduce.add_argument("--scale", metavar="SCALE", default="smoke", help="smoke, laptop or paper (default: smoke)")
-    reproduce.add_argument("--estimate", action="store_true", help="only say what would run and how long it would take")
+    reproduce.add_argument("--estimate", action="store_true", help="only print what would run and how long it would take")
     _add_where(reproduce)
     reproduce.add_argument("--out", metavar="DIR", help="the folder of all figures of a scale (default: runs/reproduce-<scale>)")
-    status = commands.add(studies.status, "status STUDY", "how far a study is")
+    status = commands.add(studies.status, "status STUDY", "show the progress of a study")
     status.add_argument("study", metavar="STUDY", help="the study's folder")
 
 
 def _add_predict(commands: _Commands) -> None:
     usage = "predict RUN --out FILE [--grid AXIS ...]"
-    predict = commands.add(results.predict, usage, "predictions on a grid, as NetCDF or CSV", examples.PREDICT)
+    predict = commands.add(results.predict, usage, "write predictions on a grid, as NetCDF or CSV", examples.PREDICT)
     predict.add_argument("run", metavar="RUN", help="a run's folder")
     grid = "an axis for each input of the network, name=low:high:count or name=a,b,c (default: the problem's own)"
     predict.add_argument("--grid", metavar="AXIS", nargs="+", help=grid)
@@ -178,7 +184,7 @@ def _add_predict(commands: _Commands) -> None:
 
 
 def _add_theory(commands: _Commands) -> None:
-    summary = "the paper's theorem on a worked example, in numbers and figures"
+    summary = "show the paper's theorem on a worked example, in numbers and figures"
     worked = commands.add(theory.theory, "theory [options]", summary, examples.THEORY)
     numbers: dict[str, tuple[str, int | float, str]] = {
         "points": ("S", 32, "points of the ring"),
@@ -193,10 +199,10 @@ def _add_theory(commands: _Commands) -> None:
 
 
 def _add_check(commands: _Commands) -> None:
-    summary = "try an equation before training, and say what is wrong or suspicious"
+    summary = "test an equation before training, and say what is wrong or suspicious"
     check = commands.add(checking.check, "check PROBLEM [--set NAME=VALUE ...]", summary, examples.CHECK)
     _add_problem(check)
-    summary = "say why a training failed, or that it did not, and what to do"
+    summary = "say whether and why a training failed, and what to do"
     diagnose = commands.add(checking.diagnose, "diagnose RUN [--problem FILE.py:NAME]", summary, examples.DIAGNOSE)
     diagnose.add_argument("run", metavar="RUN", help="the run's folder")
     _add_source(diagnose, "needed only where it was made in Python; the file is imported")
@@ -227,7 +233,7 @@ def _add_problem(parser: Parser, optional: bool = False) -> None:
 def _add_where(parser: Parser) -> None:
     parser.add_argument("--workers", metavar="K", type=_typed(int), help="number of parallel processes (default: one run after the other)")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler, tcp://host:8786; see docs/cluster.md")
-    parser.add_argument("--cores", metavar="N", type=_typed(int), help="CPU cores of one run, where several run in parallel")
+    parser.add_argument("--cores", metavar="N", type=_typed(int), help="CPU cores of each parallel run")
     _add_checkpoints(parser)
 
 
@@ -250,14 +256,16 @@ def _add_training(parser: Parser, several: bool = False) -> None:
     for kind in KINDS:
         _add_kind(parser.add_argument_group(kind.title), kind, by_name=not (several and kind is METHOD))
     group = parser.add_argument_group("the run")
-    group.add_argument("--steps", metavar="N", type=_typed(int), help="steps of the optimiser")
+    group.add_argument("--steps", metavar="N", type=_typed(int), help="steps of the optimiser (default: the problem's own)")
     _add_limits(group)
-    group.add_argument("--batch", metavar="N", type=_typed(int), help="points x in each step")
-    average = "the answer is an average of the parameters, of which this share stays at each step; 0: the network itself"
+    group.add_argument("--batch", metavar="N", type=_typed(int), help="points x in each step (default: the problem's own)")
+    average = "average the parameters over training, keeping this share of the average at each step; 0: no averaging"
     group.add_argument("--average", metavar="X", type=_typed(float), help=average)
-    group.add_argument("--seeds", metavar="S", nargs="+", help="how many, or which (3,7); they train in parallel (default: 4)")
+    group.add_argument(
+        "--seeds", metavar="S", nargs="+", help="number of seeds, or a list of them (3,7); they train in parallel (default: 4)"
+    )
     group.add_argument("--precision", metavar="NAME", default="float32", help="float32 or float64 (default: float32)")
-    record = "steps between two points of the curves (default: 100 points in all)"
+    record = "steps between two points of the curves (default: a hundredth of the steps)"
     group.add_argument("--record-every", metavar="N", type=_typed(int), help=record)
     group.add_argument("--out", metavar="DIR", help="a new folder for the run (default: runs/<name>-<date>-<hash>)")
 
@@ -270,21 +278,23 @@ def _add_kind(group: argparse._ArgumentGroup, kind: Kind, by_name: bool) -> None
     for name, option in kind.options.items():
         types = parts(option.hint)
         letter = "N" if int in types else "X" if float in types else "NAME"
-        # Left out of the options unless given, so that an object without this field can say so.
+        # An option that is not given is left out, so that an object without this field can refuse it.
         settings = {"metavar": letter, "type": _typed(option.hint), "default": argparse.SUPPRESS}
         group.add_argument(f"--{kebab(name)}", help=option.help.replace("%", "%%"), **settings)
 
 
 def _add_limits(group: argparse._ActionsContainer) -> None:
-    minutes = "a time budget: stop then, even if steps are left; resume continues"
+    minutes = "stop after this time, even if steps are left; fredholm resume continues"
     group.add_argument("--minutes", metavar="X", type=_typed(float), help=minutes)
-    stop = "stop early, at this error (without an exact solution: this loss)"
+    stop = "stop early at this error; without an exact solution, at this loss"
     group.add_argument("--stop-at", metavar="ERROR", type=_typed(float), help=stop)
     _add_checkpoints(group)
 
 
 def _add_checkpoints(group: argparse._ActionsContainer) -> None:
-    group.add_argument("--checkpoint-every", metavar="N", type=_typed(int), help="steps between two checkpoints (default: about 20 s)")
+    group.add_argument(
+        "--checkpoint-every", metavar="N", type=_typed(int), help="steps between two checkpoints (default: one about every 20 s)"
+    )
 
 
 def _typed(hint: object) -> Callable[[str], object]:

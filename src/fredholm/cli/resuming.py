@@ -28,10 +28,10 @@ def resume(options: Namespace) -> int:
     record = RunRecord.read(RunFolder.open(folder))
     total = _total(options.steps, record.settings.steps)
     if record.done == (record.settings.steps if total is None else total):
-        more = f"--steps {2 * record.done} for a larger total, or --steps +{record.done} for so many more"
+        more = f"--steps {2 * record.done} for that total, or --steps +{record.done} for {record.done} more"
         raise ValueError(f"{folder}: the run has done all of its {record.done} steps. To go on, give {more}.")
     with RunFolder(folder).locked():
-        pass  # Refuses at once a run that another process has, before anything is imported or compiled.
+        pass  # Refuses a run that another process trains, before anything is imported or compiled.
     source = _source(folder, record.origin, record.settings, options.problem)
     with training_in(folder, source):
         problem = None if source is None else problem_of(source, _recorded_options(record.origin, source))
@@ -89,5 +89,5 @@ def _total(steps: str | None, planned: int) -> int | None:
     try:
         number = positive_integer("--steps", values.whole(steps))
     except ValueError:
-        raise ValueError(f"--steps: got {steps!r}; expected the new total, for instance 20000, or +5000 for so many more.") from None
+        raise ValueError(f"--steps: got {steps!r}; expected the new total, for instance 20000, or +5000 for 5000 more.") from None
     return planned + number if steps.startswith("+") else number

@@ -7,24 +7,24 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+from rich.text import Text
 
 from fredholm.cli.folders import Paused, ended
 from fredholm.cli.names import kebab
-from fredholm.cli.output import print_results, write_pages
+from fredholm.cli.output import write_pages
 from fredholm.cli.runs import loaded
 from fredholm.common.statistics import bootstrap_interval
 from fredholm.report.plots.names import with_interval
+from fredholm.report.terminal import print_results, print_table
 from fredholm.results.errors import Interrupted
 from fredholm.results.solution import Solution
-from fredholm.study.estimate import estimates, words
+from fredholm.study.estimate import estimated
 from fredholm.study.execute import run_study
 from fredholm.study.folder import STUDY, StudyFolder, outcomes
 from fredholm.study.outcome import Outcome
 from fredholm.study.run import Run
+from fredholm.study.tables import write_rows
 
 COLORS = {"holds": "green", "does not hold": "red"}
 
@@ -67,7 +67,7 @@ def _print_plans(folders: Mapping[str, StudyFolder]) -> None:
         seen |= {run.key: run for run in missing}
         print(f"{name:<12}{_plan(missing, len(folder.runs))}", flush=True)
     if len(folders) > 1:
-        print(f"{'all':<12}{len(seen)} runs: about {words(sum(estimates(seen.values()).values(), 0.0))} on 2 cores", flush=True)
+        print(f"{'all':<12}{len(seen)} runs: about {estimated(seen.values())} on 2 cores", flush=True)
 
 
 def _plan(missing: list[Run], runs: int) -> str:
@@ -75,10 +75,9 @@ def _plan(missing: list[Run], runs: int) -> str:
     unique = {run.key: run for run in missing}
     steps = sorted({run.settings.steps for run in missing})
     seeds = sorted({len(run.settings.seeds) for run in missing})
-    time = sum(estimates(unique.values()).values())
-    todo = f"{len(unique)} of {runs} runs to do" if unique else f"nothing to do for its {runs} runs"
-    spread = f", {_range(steps)} steps, {_range(seeds)} seeds: about {words(time)} on 2 cores" if unique else ""
-    return todo + spread
+    if not unique:
+        return f"all {runs} runs are finished"
+    return f"{len(unique)} of {runs} runs to do, {_range(steps)} steps, {_range(seeds)} seeds: about {estimated(missing)} on 2 cores"
 
 
 def _range(values: list[int]) -> str:
@@ -115,7 +114,7 @@ def _finish(folder: StudyFolder, found: Mapping[str, Outcome]) -> list[str]:
         from fredholm.paper.reproduction.catalogue import figure
         from fredholm.paper.reproduction.claims import Results
         from fredholm.paper.reproduction.draw import draw
-        from fredholm.paper.reproduction.tables import Beside, beside, write_rows
+        from fredholm.paper.reproduction.tables import Beside, beside
 
         chosen = figure(str(folder.about["figure"]), str(folder.about["scale"]))
         findings = [(claim.text, claim.assess(Results(found))) for claim in chosen.claims]
@@ -126,24 +125,24 @@ def _finish(folder: StudyFolder, found: Mapping[str, Outcome]) -> list[str]:
         write_rows(folder.path / "published.csv", Beside._fields, rows)
         published = [(one.panel, one.series, one.x, (one.ours, one.low, one.high), one.published) for one in rows]
         for claim in judged:
-            Console().print(f"[{COLORS.get(claim.verdict, 'yellow')}]{claim.verdict:>26}[/]  {escape(claim.claim)}", highlight=False)
+            verdict = Text(f"{claim.verdict:>26}", COLORS.get(claim.verdict, "yellow"))
+            Console().print(verdict + Text(f"  {claim.claim}", "default"), highlight=False)
     page = write_study_page(folder, found, claims=judged, pictures=pictures, note=note, published=published)
     print(f"{'tables':<10}{folder.path / 'table.csv'}, summary.csv, paired.csv\n{'page':<10}{page}", flush=True)
     return [run.name for run in folder.runs if folder.failure(run)]
 
 
 def _print_results(folder: StudyFolder, found: Mapping[str, Outcome]) -> None:
-    made = Table(box=SIMPLE_HEAD, caption="best error, mean over the seeds [95 % interval]")
-    for heading in ("run", "metric", "best", "end", "succeeded"):
-        made.add_column(heading, justify="left" if heading in ("run", "metric") else "right", overflow="fold")
+    rows = []
     for run in folder.runs:
         one = found.get(run.name)
         if one is None:
-            made.add_row(escape(run.name), folder.state(run).word)
+            rows.append([run.name, folder.state(run).word])
             continue
-        cells = [escape(with_interval(bootstrap_interval(values[one.kept()], least=0.0))) for values in (one.best(), one.last())]
-        made.add_row(escape(run.name), one.metric, *cells, f"{int(one.good.sum())} of {len(one.good)}")
-    Console().print(made)
+        cells = [with_interval(bootstrap_interval(values[one.kept()], least=0.0)) for values in (one.best(), one.last())]
+        rows.append([run.name, one.metric, *cells, f"{int(one.good.sum())} of {len(one.good)}"])
+    heads = ("run", "metric", "best error", "error at the end", "succeeded")
+    print_table(heads, rows, caption="errors: mean over the seeds [95 % interval]", left=2)
 
 
 def status(options: Namespace) -> int:
@@ -162,9 +161,7 @@ def status(options: Namespace) -> int:
                 reason = f"  {state.reason}" if state.reason else ""
                 print(f"  {state.word:<10} step {state.done} of {run.settings.steps}  {run.name}  {run.key}{reason}")
         size = sum(file.stat().st_size for run in {r.key: r for r in folder.runs}.values() for file in folder.place(run).glob("*"))
-        print(
-            f"  {size / 2**20:.1f} MiB of runs, about {words(sum(estimates(folder.missing()).values(), 0.0))} left on 2 cores", flush=True
-        )
+        print(f"  {size / 2**20:.1f} MiB of runs, about {estimated(folder.missing())} left on 2 cores", flush=True)
     return 0
 
 

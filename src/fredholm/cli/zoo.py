@@ -1,26 +1,24 @@
 """`fredholm compare --zoo`: every equation of the zoo by the recipe of its class, and beside it what one random sample costs."""
 
-import csv
-import io
 import shlex
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Table
+from rich.text import Text
 
 from fredholm.cli import values
 from fredholm.cli.folders import ended
 from fredholm.common.checks import nearest, real
 from fredholm.problems.classes import CLASSES
 from fredholm.report.plots.errors import plot_errors
+from fredholm.report.terminal import print_table
 from fredholm.storage.run_folder import write_atomically
 from fredholm.study.folder import StudyFolder
 from fredholm.study.outcome import Outcome
 from fredholm.study.page import write_study_page
+from fredholm.study.tables import write_rows
 from fredholm.study.zoo import CASES, COLUMNS, RECIPE, Result, Results, cell, is_met, results, zoo_runs
 
 FOLDER = "runs/zoo"
@@ -38,7 +36,7 @@ def compare_zoo(options: Namespace, run: Callable[[StudyFolder, Namespace], dict
     found = run(folder, options)
     made = results(found)
     write_tables(made, columns, folder.path, options.command)
-    Console().print(table(made, columns))
+    show_table(made, columns)
     picture = draw(made, columns, folder.path / "zoo.png")
     page = write_study_page(folder, found)
     places = f"{folder.path / 'zoo.md'}, {folder.path / 'zoo.csv'}"
@@ -62,22 +60,21 @@ def _chosen(kind: str, names: Sequence[str] | None, known: Mapping[str, object])
     return found
 
 
-def table(results: Results, columns: Sequence[str]) -> Table:
-    """The table for a terminal."""
-    made = Table(
-        box=SIMPLE_HEAD, caption="relative L2 error, mean over the seeds [95 % interval]; ✗n: n seeds failed", padding=(0, 1, 0, 0)
-    )
-    for heading in ("case", "class", RECIPE, "target", "best published", *[c for c in columns if c != RECIPE], "min"):
-        made.add_column(heading, justify="left" if heading in ("case", "class") else "right", overflow="fold")
+def show_table(results: Results, columns: Sequence[str]) -> None:
+    """The table on the terminal."""
+    others = [column for column in columns if column != RECIPE]
+    rows = []
     for case, found in results.items():
-        own, published = found.get(RECIPE), CASES[case].published
-        mark = {True: "[green]✓[/] ", False: "[red]✗[/] ", None: ""}[None if own is None else is_met(case, own)]
-        target = "" if CASES[case].target is None else f"{CASES[case].target:.0e}".replace("e-0", "e-")
-        best = f"{min(published.values()):.1e}".replace("e-0", "e-") if published else ""
-        others = [_short(cell(found, case, column)) for column in columns if column != RECIPE]
-        shown = "" if own is None else mark + _long(own).replace("[", r"\[", 1)
-        made.add_row(case, CASES[case].kind.name, shown, target, best, *others, "" if own is None else f"{own.minutes:.1f}")
-    return made
+        own, entry = found.get(RECIPE), CASES[case]
+        met = None if own is None else is_met(case, own)
+        mark = Text("") if met is None else Text("✓ ", "green") if met else Text("✗ ", "red")
+        reached = mark + Text("" if own is None else _long(own), "default")
+        target = "" if entry.target is None else _number(entry.target)
+        best = _number(min(entry.published.values())) if entry.published else ""
+        cells = [_short(cell(found, case, column)) for column in others]
+        rows.append([case, entry.kind.name, reached, target, best, *cells, "" if own is None else f"{own.minutes:.1f}"])
+    caption = "relative L2 error, mean over the seeds [95 % interval]; ✗n: n seeds failed"
+    print_table(["case", "class", RECIPE, "target", "best published", *others, "minutes"], rows, caption=caption, left=2)
 
 
 def draw(results: Results, columns: Sequence[str], path: Path) -> Path:
@@ -109,15 +106,13 @@ def _failures(found: Result) -> str:
 
 def write_tables(results: Results, columns: Sequence[str], folder: Path, command: Sequence[str]) -> None:
     """`zoo.csv`, with every number, and `zoo.md`, a page."""
-    rows = io.StringIO()
-    writer = csv.writer(rows, lineterminator="\n")
-    writer.writerow(["case", "class", "column", *Result._fields, "target", "published"])
+    rows = []
     for case, found in results.items():
         entry = CASES[case]
         published = "; ".join(f"{name} {value:g}" for name, value in entry.published.items())
         for column, one in found.items():
-            writer.writerow([case, entry.kind.name, column, *(f"{value:.6g}" for value in one), entry.target or "", published])
-    write_atomically(folder / "zoo.csv", lambda file: file.write(rows.getvalue().encode()))
+            rows.append([case, entry.kind.name, column, *one, entry.target or "", published])
+    write_rows(folder / "zoo.csv", ["case", "class", "column", *Result._fields, "target", "published"], rows)
     page = markdown(results, columns, shlex.join(["fredholm", *command]))
     write_atomically(folder / "zoo.md", lambda file: file.write(page.encode()))
 

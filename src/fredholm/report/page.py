@@ -1,6 +1,6 @@
 """The report: one HTML page that opens offline, with results, curves, pictures, settings and versions.
 
-Here the page is plain data; `report_templates` says how it looks.
+Here the page is plain data; the templates in `templates/` give it its form.
 """
 
 import base64

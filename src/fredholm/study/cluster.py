@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     import distributed
 
 logger = logging.getLogger("fredholm")
-ANSWER = 5.0  # seconds that a scheduler has to answer
-PORT = 8786  # of a scheduler, unless given
-MOST_FRAMES = 100  # of a message: a scheduler's greeting begins with their number, 8 bytes
-KEPT = 30 * 86_400.0  # seconds that a finished run which nobody fetched stays on a worker's machine
-TOPIC = "fredholm"  # of the scheduler's events: how far runs are
-TELL = 2.0  # seconds between two such events of a run
-RETRIES = 3  # of a task that ends with an error of the cluster; one whose worker dies is started elsewhere by Dask itself
+ANSWER = 5.0  # seconds in which a scheduler must answer
+PORT = 8786  # the default port of a scheduler
+MOST_FRAMES = 100  # a scheduler's greeting begins with its number of frames, 8 bytes; more than this is another protocol
+KEPT = 30 * 86_400.0  # seconds that a finished run stays on a worker's machine if no client fetches it
+TOPIC = "fredholm"  # the scheduler's topic for the progress of runs
+REPORT = 2.0  # seconds between two progress events of a run
+RETRIES = 3  # of a task that ends with an error of the cluster; where a worker dies, Dask itself starts its task elsewhere
 
 
 @contextlib.contextmanager
 def connected(address: str) -> Iterator["distributed.Client"]:
-    """A client of the scheduler at this address; a `ValueError` where there is none, or where workers have another fredholm."""
+    """A client of the scheduler at this address; a `ValueError` where none answers, or where a worker has another version of fredholm."""
     try:
         from distributed import Client
     except ImportError:
@@ -56,19 +56,20 @@ def connected(address: str) -> Iterator["distributed.Client"]:
 
 
 def _in_time(connect: Callable[[], "distributed.Client"], address: str) -> "distributed.Client":
-    """What `connect` returns, unless it fails or takes too long: to find a host, and Dask itself, may take longer than they are given."""
+    """The client that `connect` returns; a `ValueError` where it fails or takes too long. In a thread, since looking up a host and Dask's
+    own client may ignore their time limits."""
     found: list[tuple[distributed.Client | None, str]] = []
 
     def work() -> None:
         try:
             found.append((connect(), ""))
-        except Exception as error:  # of a socket, of an address that is none, of something at the other end that is no scheduler
+        except Exception as error:  # a socket's error, a wrong address, or something else than a scheduler at the other end
             found.append((None, describe_failure(error)))
 
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     thread.join(ANSWER)
-    client, reason = found[0] if found else (None, "it is silent")
+    client, reason = found[0] if found else (None, "no answer")
     if client is None:
         raise ValueError(
             f"--scheduler: no scheduler answers at {address!r} within {ANSWER:g} s ({reason[:200]}). Expected the address of a running "
@@ -78,24 +79,24 @@ def _in_time(connect: Callable[[], "distributed.Client"], address: str) -> "dist
 
 
 def _listen(address: str) -> None:
-    """Waits for the greeting of a scheduler, which it sends as soon as somebody connects: where something else is at the other end, Dask's
-    own client waits for minutes, or takes whatever that sends for the lengths of messages."""
+    """Waits for the greeting that a scheduler sends to every new connection. Dask's own client would wait for minutes where something else
+    answers, or would read its bytes as the lengths of messages."""
     scheme, _, rest = address.rpartition("://")
     if scheme not in ("", "tcp", "tls"):
         raise ValueError(f"got the scheme {scheme!r}; expected tcp or tls")
     place = urlsplit(f"//{rest}")
     with socket.create_connection((place.hostname, place.port or PORT), timeout=ANSWER) as line:
         if scheme == "tls":
-            return  # it speaks when it has seen the client's certificate
+            return  # the greeting comes only after the client's certificate
         greeting = b""
         while len(greeting) < 8 and (more := line.recv(8 - len(greeting))):
             greeting += more
         if len(greeting) < 8 or int.from_bytes(greeting, "little") > MOST_FRAMES:
-            raise ValueError("what is there is not a Dask scheduler")
+            raise ValueError("something else than a Dask scheduler answers")
 
 
 def _check_versions(client: "distributed.Client") -> None:
-    """Refuses a cluster whose workers have another fredholm; one without workers is waited for."""
+    """Refuses a cluster whose workers have another version of fredholm. A cluster without workers passes: its workers may come later."""
     ours = metadata.version("fredholm")
     try:
         found: Any = client.run(metadata.version, "fredholm", on_error="return")
@@ -111,17 +112,18 @@ def _check_versions(client: "distributed.Client") -> None:
 def on_cluster(
     client: "distributed.Client", runs: Sequence[Run], pool: Path, total: Total, cores: int | None, checkpoint_every: int | None = None
 ) -> Generator[tuple[Run, str], None, None]:
-    """Runs as tasks, and their ends as they come. If this client dies, what has come is in the pool, and the rest is asked for again."""
+    """Submits the runs as tasks and yields each as it ends. If this client dies, finished runs are in the pool; the next call submits the
+    rest."""
     from distributed import as_completed
 
     named = {run.key: run for run in runs}
 
-    def heard(event: tuple[Any, dict[str, Any]]) -> None:
-        told = event[1]
-        if told.get("key") in named:  # another study may be on the same cluster
-            total.at(named[told["key"]], int(told["step"]))
+    def on_progress(event: tuple[Any, dict[str, Any]]) -> None:
+        progress = event[1]
+        if progress.get("key") in named:  # another study may be on the same cluster
+            total.at(named[progress["key"]], int(progress["step"]))
 
-    client.subscribe_topic(TOPIC, heard)
+    client.subscribe_topic(TOPIC, on_progress)
     futures = {
         client.submit(
             remote,
@@ -152,12 +154,12 @@ def on_cluster(
     finally:
         client.unsubscribe_topic(TOPIC)
         client.cancel([future for future in futures if not future.done()], force=True)
-        with contextlib.suppress(Exception):  # what is not cleared now is cleared by age
+        with contextlib.suppress(Exception):  # a later call clears it, by its age
             client.run(clear, fetched)
 
 
 def clear(fetched: Sequence[str]) -> None:
-    """On a worker: removes the runs that a client has, and those that nobody has asked for in a long time."""
+    """On a worker: removes runs that a client has fetched, and those that no client fetched for a long time."""
     for folder in (cache_directory() / "study").glob("*"):
         with contextlib.suppress(OSError):
             if folder.name in fetched or time.time() - folder.stat().st_mtime > KEPT:
@@ -165,31 +167,33 @@ def clear(fetched: Sequence[str]) -> None:
 
 
 def remote(run: dict[str, Any], arrays: Arrays, text: str, cores: int | None, checkpoint_every: int | None) -> tuple[dict[str, bytes], str]:
-    """A task: the files of a finished run, or why it failed. `text` is the file of the user's own equation. Checkpoints and the finished
-    run stay on the worker's machine until a client has fetched it: a worker that comes after one that was killed goes on from there, and
-    so does a client."""
+    """A task: the files of a finished run, or why it failed. `text` is the file of the user's own equation.
+
+    Checkpoints and the finished run stay on the worker's machine until a client has fetched the run: after a worker or a client was killed,
+    the next one continues from there.
+    """
     from dask import config
     from distributed import get_worker
 
     last = time.monotonic()
 
-    def tell(training: Watched) -> None:
+    def report(training: Watched) -> None:
         nonlocal last
-        if time.monotonic() - last > TELL:
+        if time.monotonic() - last > REPORT:
             last = time.monotonic()
-            with contextlib.suppress(ValueError):  # not on a worker: there is nobody to tell
+            with contextlib.suppress(ValueError):  # not on a worker: nobody listens
                 get_worker().log_event(TOPIC, {"key": own.key, "step": training.step})
 
-    with contextlib.suppress(RuntimeError):  # JAX runs already, since an earlier task of this worker
+    with contextlib.suppress(RuntimeError):  # an earlier task of this worker has started JAX
         use_all_cores(cores)
     own = Run.from_record(run, arrays)
     folder, temporary = _scratch(own.key)
     try:
         if own.source:
             own = own._replace(source=received(own.source, text))
-        # Inside of a task xarray would ask the scheduler for a lock on every file it writes; this file is the worker's own.
+        # Inside a task xarray would ask the scheduler for a lock on every file it writes; these files belong to this worker alone.
         with config.set(scheduler="synchronous"):
-            perform(own, folder, progress=tell, checkpoint_every=checkpoint_every)
+            perform(own, folder, progress=report, checkpoint_every=checkpoint_every)
         files = pack(folder)
     except Exception as error:
         return {}, describe_failure(error)
@@ -200,7 +204,7 @@ def remote(run: dict[str, Any], arrays: Arrays, text: str, cores: int | None, ch
 
 
 def _scratch(key: str) -> tuple[Path, bool]:
-    """Where the run's checkpoints are; a folder of its own where another worker is still at the same run."""
+    """The folder of the run's checkpoints, and whether it is temporary: it is where another worker still trains the same run."""
     folder = cache_directory() / "study" / key
     folder.parent.mkdir(parents=True, exist_ok=True)
     if folder.is_dir():

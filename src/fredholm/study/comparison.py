@@ -27,9 +27,9 @@ def compare(
 ) -> dict[str, Solution]:
     """Solves one equation with several methods and the same seeds, and returns the solutions by name.
 
-    A method is a method, or a mapping with `method` and whatever else of `solve` it wants of its own, for instance
+    Each entry of `methods` is a method, or a mapping of `method` and other keywords of `solve` for it alone, for instance
     `{"method": fr.Standard(), "rule": fr.MonteCarlo(100), "batch": 8}` for an equal budget of evaluations. With `out` the comparison is a
-    study in that folder: after Ctrl-C or a crash the same call goes on, and what is finished is not trained again.
+    study in that folder: after Ctrl-C or a crash the same call continues, and finished runs are not trained again.
     """
     own = {name: dict(chosen) if isinstance(chosen, Mapping) else {"method": chosen} for name, chosen in methods.items()}
     if out is None:
@@ -44,7 +44,7 @@ def compare(
 
 
 def continued(folder: StudyFolder, problem: Equation | None, steps: Mapping[str, int], keywords: Mapping[str, Any]) -> dict[str, Solution]:
-    """Goes on with a comparison in its folder, each run to its number of steps; `problem` where it is the user's own."""
+    """Continues a comparison in its folder, each run to its number of steps. `problem` is needed where the equation is the user's own."""
     runs = []
     for run in folder.runs:
         own: dict[str, Any] = {}

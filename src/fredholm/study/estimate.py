@@ -1,5 +1,6 @@
 """How long runs will take, from what they compute: a rough figure, printed before a study starts."""
 
+import math
 from collections.abc import Iterable
 
 from fredholm.methods.protocol import AbstractMethod
@@ -33,6 +34,11 @@ def seconds(run: Run) -> float:
 def estimates(runs: Iterable[Run]) -> dict[str, float]:
     """The estimated time of each run, by key."""
     return {run.key: seconds(run) for run in runs}
+
+
+def estimated(runs: Iterable[Run]) -> str:
+    """The estimated time of all runs, in words; a run that is there twice is trained once."""
+    return words(math.fsum(estimates(runs).values()))
 
 
 def words(time: float) -> str:

@@ -27,15 +27,14 @@ def run_study(
 ) -> dict[str, Outcome]:
     """Runs what is missing and returns all finished runs by name.
 
-    By default one run after the other, each with its seeds over all cores of this machine. `workers` is the number of
-    parallel processes instead; `scheduler` is the address of a Dask scheduler. `cores` are the CPU cores of one
-    run, where there are several at a time. What is finished is kept: after Ctrl-C, a crash or the loss of the
-    cluster the same call goes on.
+    By default runs follow each other, each with its seeds over all cores of this machine. `workers` is the number of parallel processes,
+    `scheduler` the address of a Dask scheduler, and `cores` the number of CPU cores of each parallel run. Finished runs are kept: after
+    Ctrl-C, a crash or the loss of the cluster the same call continues.
     """
     if workers is not None:
         positive_integer("workers", workers)
         if scheduler is not None:
-            raise ValueError("workers, scheduler: got both; expected one: the workers of a cluster are started with it.")
+            raise ValueError("workers, scheduler: got both; expected one of them: a cluster has its own workers.")
     if cores is not None:
         positive_integer("cores", cores)
     missing = folder.missing()

@@ -1,4 +1,4 @@
-"""The folder of a study: its runs by name, the pool of their results by hash, and how far it is."""
+"""The folder of a study: its runs by name, the pool of their results by hash, and its progress."""
 
 import contextlib
 import json
@@ -22,7 +22,7 @@ POOLS = ("runs", "../runs", ".")  # the study's own, one that several studies sh
 
 
 class State(NamedTuple):
-    """How one run stands."""
+    """The progress of one run."""
 
     name: str
     word: str  # finished, failed, under way or missing
@@ -103,7 +103,7 @@ class StudyFolder:
     def locked(self) -> Iterator[None]:
         """Holds the pool: one process at a time starts runs in it."""
         with RunFolder(self.pool).locked():
-            for left in self.pool.glob(f".*{PART}"):  # by a process that was killed while it received a result
+            for left in self.pool.glob(f".*{PART}"):  # left by a process that was killed while it received a result
                 shutil.rmtree(left, ignore_errors=True)
             yield
 
@@ -133,7 +133,7 @@ class StudyFolder:
             return ""
 
     def state(self, run: Run) -> State:
-        """How a run stands."""
+        """The progress of a run."""
         if self.is_finished(run):
             return State(run.name, "finished", run.settings.steps, "")
         done, reason = steps_done(self.place(run)), self.failure(run)
@@ -152,7 +152,7 @@ def _check_same(before: StudyFolder, now: StudyFolder) -> None:
         if other is not None and other.key != run.key:
             changed = [name for name, value in run.settings.values.items() if value != other.settings.values.get(name)]
             if changed == ["steps"] and now.is_by_name and run.settings.steps > other.settings.steps:
-                continue  # it goes on
+                continue  # it is trained longer
             raise ValueError(f"{now.path}: the study there has a run {run.name!r} with another {' and '.join(changed)}. {hint}")
     if not any(run.name in known for run in now.runs):
         raise ValueError(f"{now.path}: the study there, {before.title!r}, has none of these runs. {hint}")

@@ -18,8 +18,8 @@ from fredholm.study.work import describe_failure, perform
 from fredholm.training.devices import use_all_cores
 from fredholm.training.program_cache import keep_programs
 
-LOOK = 1.0  # seconds between two looks at how far the processes are
-ATTEMPTS = 3  # a run whose process is killed this often has failed
+POLL = 1.0  # seconds after which the progress of the processes is read again
+ATTEMPTS = 3  # a run whose process was killed this many times has failed
 End = tuple[Run, str]  # a run that has ended, and why it failed
 
 
@@ -47,7 +47,7 @@ def in_processes(
             futures: dict[Future[str], Run] = {executor.submit(_perform, run, pool, checkpoint_every): run for run in waiting}
             waiting = []
             while futures:
-                done, going = wait(futures, timeout=LOOK, return_when=FIRST_COMPLETED)
+                done, going = wait(futures, timeout=POLL, return_when=FIRST_COMPLETED)
                 for future in going:
                     if step := steps_done(pool / futures[future].key):
                         total.at(futures[future], step)
@@ -65,7 +65,7 @@ def in_processes(
 
 @contextlib.contextmanager
 def _processes(workers: int, cores: int) -> Iterator[ProcessPoolExecutor]:
-    """A pool that does not outlive an interruption: what had not begun is given up."""
+    """A pool that ends with an interruption; runs that had not begun are cancelled."""
     context, cache = multiprocessing.get_context("spawn"), getattr(jax.config, "jax_compilation_cache_dir", None)
     executor = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin, initargs=(cores, cache))
     try:
@@ -83,8 +83,8 @@ def _begin(cores: int, cache: str | None) -> None:
 
 
 def _end_with_parent() -> None:
-    """Ends this process when the one that started it is gone, however it went: nobody would fetch its runs, and it would take a core from
-    whoever goes on with the study. Its checkpoints are there."""
+    """Ends this process when its parent ends, for whatever reason: nobody would fetch its runs, and it would keep a core busy. Its
+    checkpoints are kept."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

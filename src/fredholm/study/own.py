@@ -1,4 +1,4 @@
-"""The user's own equation in a study: found again by its file, and known by its content, so that a change of it is another run."""
+"""The user's own equation in a study: found again by its file and identified by its content: editing it creates new runs."""
 
 import hashlib
 import re
@@ -28,7 +28,7 @@ ADDRESS = re.compile(r"0x[0-9a-f]+")  # of an object in this process
 
 
 def file_record(source: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """What a run records of `path/to/file.py:name`: no folder, so that a study may move, but the file's content."""
+    """What a run records of `path/to/file.py:name`: its name and a hash of its content. Without its folder, so that a study can move."""
     path, name = split(source)
     return {"file": f"{path.name}:{name}", "options": {key: to_text(value) for key, value in options.items()}, "sha256": _digest(path)}
 
@@ -80,7 +80,7 @@ def received(source: str, text: str) -> str:
 def fingerprint(equation: Equation) -> str:
     """A hash of what the equation computes: its loss and its exact solution as JAX traces them, with every constant in them.
 
-    Names and comments do not count; functions, limits, conditions and numbers that they have from elsewhere do.
+    Names and comments do not count. Functions, limits, conditions and the numbers that they use do.
     """
     network = MLP(2, 1).build(equation.inputs, equation.outputs, jax.random.key(0))
     unknowns = {name: jnp.asarray(value) for name, value in equation.unknowns.items()}

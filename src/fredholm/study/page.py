@@ -69,7 +69,7 @@ class Row(NamedTuple):
     name: str
     key: str
     settings: Settings
-    state: str  # how it stands, and why it failed
+    state: str  # finished, failed with the reason, under way or missing
     result: Result | None  # None where it is not finished
 
 

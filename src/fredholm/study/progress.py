@@ -1,4 +1,4 @@
-"""The progress of a whole study: runs done, and the time left over all that are still to come."""
+"""The progress of a whole study: finished runs, and the time that is left."""
 
 import sys
 import time
@@ -39,7 +39,7 @@ class Total:
         return to_do * pace
 
     def callback(self, run: Run) -> Callable[[Watched], None]:
-        """What is called as a run's training goes."""
+        """The callback that follows a run's training."""
         return lambda training: self.at(run, training.step)
 
     def at(self, run: Run, step: int) -> None:

@@ -1,11 +1,9 @@
-"""What says that a run of a study is finished, and how far one is that is not."""
+"""Whether a run of a study is finished, and how many steps an unfinished one has done."""
 
 import json
 from pathlib import Path
 
 RESULT = "result.json"  # a run that has it is finished
-
-
 PART = ".part"  # a folder that is being received
 
 

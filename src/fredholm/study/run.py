@@ -1,4 +1,4 @@
-"""A run of a study: its settings as a file holds them, and the hash of them, by which its result is found again."""
+"""A run of a study: its settings as a file holds them, and their hash, the key of its result."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -42,7 +42,7 @@ class Run(NamedTuple):
         return cls(str(record["name"]), settings, dict(record["labels"]), str(record.get("source", "")))
 
     def problem(self) -> Equation:
-        """The equation. That of a file is imported: this is called to train, never to see what there is."""
+        """The equation. A user's file is imported, so this is called only to train."""
         recorded = self.settings.values["problem"]
         if "problem" in self.own:
             return self.own["problem"]
@@ -84,7 +84,7 @@ def make_run(
     equation = equation_from_file(problem, options or {}) if isinstance(problem, str) else problem
     if (method is None and equation.defaults.method is None) or isinstance(method, Auto):
         raise ValueError(
-            f"run {name!r}: got no method, or Auto(), whose pilot chooses one; expected a method: what a study compares is named."
+            f"run {name!r}: got no method, or Auto(), whose pilot chooses one; expected a method: a study names what it compares."
         )
     plain = recorded(settings_of(equation, method, **keywords))
     made = [part for part in PARTS if part != "problem" and plain.is_own(part)]

@@ -1,9 +1,12 @@
 """The tables of a study: one row for each run, seed and record; one for each run; one for each pair of runs."""
 
+import csv
+import io
 import itertools
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fredholm.common.statistics import bootstrap_interval
@@ -102,3 +105,12 @@ def write_tables(folder: StudyFolder) -> dict[str, Outcome]:
         text = table.to_csv(index=False, float_format="%.9g")
         write_atomically(folder.path / name, lambda file, text=text: file.write(text.encode()))
     return found
+
+
+def write_rows(path: Path, heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Writes a small table as CSV, floats with six digits."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(heads)
+    writer.writerows([f"{cell:.6g}" if isinstance(cell, float) else cell for cell in row] for row in rows)
+    write_atomically(path, lambda file: file.write(text.getvalue().encode()))

@@ -1,4 +1,4 @@
-"""What is done for one run, whoever does it: train from the newest checkpoint, score, shrink; and a finished run as bytes."""
+"""The work for one run, in any process: train from the newest checkpoint, score, shrink. And a finished run as bytes."""
 
 import contextlib
 import dataclasses
@@ -36,14 +36,14 @@ def perform(
     keep_all: bool = False,
     origin: Mapping[str, Any] | None = None,
 ) -> Solution:
-    """Brings a run to its end in its folder. Killed at any moment, it goes on from its newest checkpoint when it is called again. A
-    finished run keeps its networks only, unless `keep_all`: then it can be continued with more steps."""
+    """Trains a run in its folder until it is finished. After a crash the same call continues from the newest checkpoint. A finished run
+    keeps only its networks; with `keep_all` it keeps everything, and can be continued with more steps."""
     if result_key(folder) == run.key:
         return load(folder, **_own(run))
     keywords: dict[str, Any] = {"throw": False, "progress": progress, "checkpoint_every": checkpoint_every, "minutes": minutes}
     solution = _trained(run, folder, keywords, origin)
     if not _is_finished(solution.record):
-        return solution  # out of time: the same call goes on
+        return solution  # out of time: the same call continues
     kept = RunFolder(folder)
     score = solution.score()
     content = {"key": run.key, "metric": score[0] if score else "loss", "scores": {}}
@@ -61,7 +61,7 @@ def perform(
 def _trained(run: Run, folder: Path, keywords: dict[str, Any], origin: Mapping[str, Any] | None) -> Solution:
     settings = run.rebuilt()
     if not _has_checkpoint(folder):
-        shutil.rmtree(folder, ignore_errors=True)  # killed before its first checkpoint was whole
+        shutil.rmtree(folder, ignore_errors=True)  # killed before its first checkpoint was complete
         given = {name: getattr(settings, name) for name in FIELDS}
         return solve(**given, out=folder, label=run.name, origin=origin, **keywords)
     record = RunRecord.read(RunFolder(folder))
@@ -72,12 +72,12 @@ def _trained(run: Run, folder: Path, keywords: dict[str, Any], origin: Mapping[s
 
 
 def _own(run: Run) -> dict[str, Any]:
-    """What `load` must be given of a run, since its folder does not hold it."""
+    """The parts of a run that its folder does not hold, for `load`."""
     return {"problem": run.problem(), "network": run.own.get("network")}
 
 
 def _is_finished(record: RunRecord) -> bool:
-    """True where nothing is left to train: the last step, a stopping rule, or no seed that has not failed."""
+    """True where nothing is left to train: the last step, a stopping rule, or every seed failed."""
     return not any(entry.status in (Status.INTERRUPTED, Status.OUT_OF_TIME) for entry in record.status)
 
 
@@ -108,7 +108,7 @@ def unpack(files: Mapping[str, bytes], folder: Path) -> None:
         for name in FILES:  # these names only, whatever was sent
             if name in files:
                 (temporary / name).write_bytes(files[name])
-        shutil.rmtree(folder, ignore_errors=True)  # an unfinished run of before
+        shutil.rmtree(folder, ignore_errors=True)  # an unfinished run that was there
         os.replace(temporary, folder)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""The zoo: equations of the literature with their truths, each solved by the recipe of its class, and what the bias costs there."""
+"""The zoo: equations of the literature with exact solutions, each solved by the recipe of its class; and what bias costs on them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple

@@ -44,7 +44,7 @@ def better(first: Run, second: Run, factor: float = 1.0) -> Check:
         ratio = paired(a, b).ratio
         verdict = _below(ratio, factor)
         if verdict is Verdict.HOLDS and not a.good.all():
-            verdict = Verdict.OPEN  # what the seeds that are left say of the winner, those that it lost do not
+            verdict = Verdict.OPEN  # the remaining seeds speak for the winner; those that failed do not
         return Assessment(verdict, f"{_short(first)} / {_short(second)} = {with_interval(ratio)}.{_failures(a, b)}")
 
     return check

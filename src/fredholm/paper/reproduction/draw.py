@@ -16,8 +16,8 @@ from fredholm.paper.reproduction.panels import Bars, Curves, Figure, Lines, Map,
 from fredholm.paper.reproduction.published import Series, panels
 from fredholm.report.plots.curves import draw_curve, log_scale, seed_curve
 from fredholm.report.plots.names import metric_name
-from fredholm.report.plots.panels import color_bar, heat_map, profile_panel
-from fredholm.report.plots.shown import Shown, look, plane, radial_profile, robust_limits, scatter_points
+from fredholm.report.plots.panels import color_bar, empty_panel, heat_map, profile_panel
+from fredholm.report.plots.shown import Shown, plane, radial_profile, robust_limits, scatter_points, values_at
 from fredholm.report.plots.style import PALETTE, TRUTH, compose, distinct_colors, finish, house_style, plain, step_axis
 from fredholm.results.load import load
 from fredholm.study.folder import StudyFolder
@@ -25,6 +25,7 @@ from fredholm.study.outcome import Outcome
 from fredholm.study.run import Run
 
 PUBLISHED = "#555555"
+NO_RESULT = "no result yet"
 DIRECTIONS = 1000  # of each radius in Figure 4, whose range is the band
 DOTTED: Any = {"linestyle": (0, (1, 1.2)), "linewidth": 1.3, "alpha": 0.8}  # what is published
 LEGEND_ROW = 0.09  # of the height of a panel: room above the curves
@@ -63,13 +64,13 @@ class _Drawing:
 
     def _map(self, axes: Axes, panel: Map) -> None:
         if self.outcome(panel.run) is None:
-            return _nothing(axes)
+            return empty_panel(axes, NO_RESULT)
         own = load(self._folder.place(panel.run))
         own = own.targets() if panel.shows == "target" else own
         problem = own.problem
         assert problem is not None
         grid = plane(problem)
-        shown, output = look(own, problem, grid.points), problem.view.output
+        shown, output = values_at(own, problem, grid.points), problem.view.output
         assert shown.truth is not None
         values = shown.truth[:, output] if panel.shows == "truth" else shown.mean[:, output]
         image = heat_map(axes, grid, values, robust_limits([grid.image(shown.truth[:, output])]))
@@ -78,7 +79,7 @@ class _Drawing:
 
     def _radial(self, axes: Axes, panel: Radial) -> None:
         if self.outcome(panel.run) is None:
-            return _nothing(axes)
+            return empty_panel(axes, NO_RESULT)
         own = load(self._folder.place(panel.run))
         problem = own.problem
         assert problem is not None
@@ -117,7 +118,7 @@ class _Drawing:
                             drawn.append(more._replace(low=more.mean, high=more.mean))
                 drawn.append(curve)
         if not drawn:
-            return _nothing(axes)
+            return empty_panel(axes, NO_RESULT)
         log_scale(axes, drawn)
         low, high = axes.get_ylim()
         for name, series in panel.published.items():
@@ -150,7 +151,7 @@ class _Drawing:
             if reported is not None:
                 axes.bar(place + 0.2, reported, 0.38, color="white", edgecolor=palette[name], hatch="////", linewidth=0.8)
         axes.set_yscale("log")
-        axes.set_xticks(range(len(names)), [plain(_wrapped(name)) for name in names], fontsize=6.5)
+        axes.set_xticks(range(len(names)), [plain(_label(name)) for name in names], fontsize=6.5)
         if len(names) > 3:
             for label in axes.get_xticklabels():
                 label.set(rotation=25, ha="right")
@@ -159,13 +160,13 @@ class _Drawing:
 
     def _lines(self, axes: Axes, panel: Lines) -> None:
         if not any(self.outcome(run) for runs in panel.lines.values() for run in runs.values()):
-            return _nothing(axes)
+            return empty_panel(axes, NO_RESULT)
         palette = distinct_colors(panel.lines)
         for name, runs in panel.lines.items():
             points = [(x, *bootstrap_interval(one.best()[one.kept()], least=0.0)) for x, run in runs.items() if (one := self.outcome(run))]
             if points:
                 x, mean, low, high = np.array(sorted(points)).T
-                axes.plot(x, mean, "o-", color=palette[name], markersize=3.5, label=plain(_wrapped(name)))
+                axes.plot(x, mean, "o-", color=palette[name], markersize=3.5, label=plain(_label(name)))
                 axes.fill_between(x, np.maximum(low, 1e-2 * mean), high, color=palette[name], alpha=0.18, linewidth=0)
             if name in panel.published:
                 series: Series = panel.published[name]
@@ -197,12 +198,7 @@ def _nodes(axes: Axes, panel: Nodes) -> None:
     axes.set_axis_off()
 
 
-def _nothing(axes: Axes) -> None:
-    axes.set_axis_off()
-    axes.text(0.5, 0.5, "no result yet", ha="center", va="center", transform=axes.transAxes, color=PUBLISHED)
-
-
-def _wrapped(name: str) -> str:
+def _label(name: str) -> str:
     """A label with Greek letters; where it names another law than the published runs had (r² for r³ on Maxwell), that of the runs."""
     return (name.partition("(code: ")[2].rstrip(")") or name).replace("tau=", "τ=").replace("lambda=", "λ=")
 

@@ -1,16 +1,12 @@
-"""The tables of a figure: its claims, and our numbers beside the published ones."""
+"""Our numbers of a figure beside the published ones."""
 
-import csv
-import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from fredholm.common.statistics import bootstrap_interval
 from fredholm.paper.reproduction.panels import Bars, Curves, Figure, Lines, Panel
-from fredholm.storage.run_folder import write_atomically
 from fredholm.study.outcome import Outcome
 from fredholm.study.run import Run
 
@@ -57,12 +53,3 @@ def _pairs(panel: Panel) -> Iterator[tuple[str, float, Run, float]]:
         for name, run in panel.lines.items():
             if name in panel.published:
                 yield name, float("nan"), run, panel.published[name].least
-
-
-def write_rows(path: Path, heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """A table as CSV."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(heads)
-    writer.writerows([f"{cell:.6g}" if isinstance(cell, float) else cell for cell in row] for row in rows)
-    write_atomically(path, lambda file: file.write(text.getvalue().encode()))

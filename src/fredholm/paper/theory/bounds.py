@@ -10,8 +10,8 @@ from jaxtyping import Float
 from fredholm.paper.theory.linear import LinearProblem, coupling, delayed_target_system, exact_solution, norm, projection
 
 logger = logging.getLogger("fredholm")
-ANGLES = 360  # directions in the complex plane where the numerical radius is looked for
-ROUNDING = 1e-24  # a mean square error this small, relative to that of f*, is none: float64 leaves about 1e-30
+ANGLES = 360  # directions in the complex plane over which the numerical radius is maximised
+ROUNDING = 1e-24  # a mean square error this small, relative to that of f*, counts as zero: float64 leaves about 1e-30
 
 
 def sigma(matrix: Float[np.ndarray, "x x"]) -> float:

@@ -112,7 +112,7 @@ def outcomes(problem: Problem, draws: int) -> tuple[Int[np.ndarray, " o"], list[
 
 
 def split_share(method: DelayedTarget, has_f: bool) -> float | Float[Array, ""]:
-    """1/M, as the library's own method takes it; none where there is an f and no M. The theory is that of fixed numbers."""
+    """1/M, as in the library's own method; 0 where there is an f and no M. The theory needs fixed numbers."""
     if method.every is not None:
         raise ValueError(f"every: got {method.every}; expected None: the theory is that of averaged targets. Give tau instead.")
     needed = {"tau": method.tau, "regularization": method.regularization} | ({} if has_f else {"split": method.split})
@@ -126,7 +126,7 @@ def split_share(method: DelayedTarget, has_f: bool) -> float | Float[Array, ""]:
 
 
 def main_count(method: DelayedTarget, n: int) -> int:
-    """N', as many as N unless given."""
+    """N'; default: N."""
     return positive_integer("main", n if method.main is None else method.main)
 
 

@@ -18,12 +18,12 @@ from fredholm.report.plots.shown import (
     has_plane,
     has_region,
     has_truth,
-    look,
     plane,
     profiles,
     removed,
     robust_limits,
     shared_problem,
+    values_at,
 )
 from fredholm.report.plots.style import colors, finish, house_style, new_figure, plain, step_axis
 from fredholm.report.solved import Solved
@@ -124,7 +124,7 @@ def _lines(solutions: Mapping[str, Solved], problem: Equation | None, output: in
     panels = figure.subplots(1, len(lines) + 1, width_ratios=[1.15] * len(lines) + [1.0], squeeze=False)[0]
     for axes, profile in zip(panels, lines, strict=False):
         assert problem is not None
-        shown = {name: look(solution, problem, profile.points) for name, solution in solutions.items()}
+        shown = {name: values_at(solution, problem, profile.points) for name, solution in solutions.items()}
         profile_panel(axes, profile, shown, palette, output)
         name = output_names(problem, problem.outputs)[output]
         about = removed(problem) if has_truth(problem) else ""
@@ -176,7 +176,7 @@ def _heat_maps(solutions: Mapping[str, Solved], problem: Equation, output: int) 
     """The truth, large; each method's prediction, and its error below it; the errors over training and at the end."""
     palette = colors(solutions)
     grid = plane(problem)
-    shown = {name: look(solution, problem, grid.points) for name, solution in solutions.items()}
+    shown = {name: values_at(solution, problem, grid.points) for name, solution in solutions.items()}
     means = {name: item.mean[:, output] for name, item in shown.items()}
     truth = next((item.truth[:, output] for item in shown.values() if item.truth is not None), None)
     groups, kinds = math.ceil(len(solutions) / PER_ROW), 1 if truth is None else 2

@@ -30,7 +30,7 @@ class Curve(NamedTuple):
     """One recorded quantity over training."""
 
     steps: np.ndarray  # (n,)
-    mean: np.ndarray  # over the seeds that ended well
+    mean: np.ndarray  # over the seeds that succeeded
     low: np.ndarray  # the least of them
     high: np.ndarray  # the greatest
     failed: dict[int, np.ndarray]  # the curves of the seeds that failed, up to where they did

@@ -105,6 +105,12 @@ def color_bar(
     bar.ax.tick_params(labelsize=7)
 
 
+def empty_panel(axes: Axes, text: str) -> None:
+    """A panel with nothing but a few words."""
+    axes.set_axis_off()
+    axes.text(0.5, 0.5, text, ha="center", va="center", transform=axes.transAxes, color="#555555")
+
+
 def symmetric_limit(errors: list[np.ndarray]) -> tuple[float, float]:
     """A symmetric colour scale for errors, the widest of what each needs without its outliers."""
     needed = [np.quantile(np.abs(finite), 0.99) for error in errors if len(finite := error[np.isfinite(error)])]

@@ -1,4 +1,4 @@
-"""What a picture shows: where to look at a solution, and its values there without what the problem's metric cannot see."""
+"""What a picture shows: the points, and the values of a solution there without the part that the problem's metric ignores."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -27,7 +27,7 @@ FULL = 0.97  # a convex hull that fills this much of its box is the box
 
 
 class Shown(NamedTuple):
-    """Values at points: of each seed that ended well, and of the truth if there is one."""
+    """Values at points: of each seed that succeeded, and of the truth if there is one."""
 
     members: np.ndarray  # (s, n, m)
     truth: np.ndarray | None  # (n, m)
@@ -90,18 +90,18 @@ def has_truth(problem: Equation | None) -> bool:
 
 
 def chosen_seeds(solution: Solved, problem: Equation) -> list[int]:
-    """The places of the seeds to show: all that ended well; one where every seed has a problem of its own."""
+    """The places of the seeds to show: all that succeeded; one where every seed has a problem of its own."""
     good = [int(index) for index in np.flatnonzero(solution.good)] or list(range(len(solution.seeds)))
     return good[:1] if problem.is_drawn else good
 
 
 def removed(problem: Equation) -> str:
-    """What `look` removes, in words; empty for nothing."""
+    """What `values_at` removes, in words; empty for nothing."""
     return METRICS[problem.evaluation.score].removed if problem.evaluation is not None else ""
 
 
-def look(solution: Solved, problem: Equation, points: np.ndarray) -> Shown:
-    """The solution and the truth at points, without the part that the problem's metric cannot see."""
+def values_at(solution: Solved, problem: Equation, points: np.ndarray) -> Shown:
+    """The solution and the truth at points, without the part that the problem's metric ignores."""
     assert problem.evaluation is not None
     chosen = chosen_seeds(solution, problem)
     score = problem.evaluation.score
@@ -148,7 +148,7 @@ def radial_profile(problem: Equation, directions: int = DIRECTIONS) -> Profile:
 
 
 def profiles(problem: Equation) -> list[Profile]:
-    """The lines on which a solution is looked at: the domain itself in 1-D, the radius where the problem is scored on radii, else
+    """The lines on which a solution is shown: the domain itself in 1-D, the radius where the problem is scored on radii, else
     lines along the first three axes through the middle of the domain."""
     assert problem.evaluation is not None
     drawn = scatter_points(problem)

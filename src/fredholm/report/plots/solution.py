@@ -10,7 +10,15 @@ from matplotlib.figure import Figure
 from fredholm.equation.equation import Equation
 from fredholm.report.plots.curves import error_panel, loss_panel, seed_curve, unknown_panel
 from fredholm.report.plots.names import metric_name, output_names, with_interval
-from fredholm.report.plots.panels import color_bar, heat_map, profile_error_panel, profile_panel, scatter_panel, symmetric_limit
+from fredholm.report.plots.panels import (
+    color_bar,
+    empty_panel,
+    heat_map,
+    profile_error_panel,
+    profile_panel,
+    scatter_panel,
+    symmetric_limit,
+)
 from fredholm.report.plots.shown import (
     Lines,
     Plane,
@@ -20,12 +28,12 @@ from fredholm.report.plots.shown import (
     field_lines,
     has_plane,
     has_truth,
-    look,
     plane,
     profiles,
     removed,
     robust_limits,
     scatter_points,
+    values_at,
 )
 from fredholm.report.plots.style import Panel, colors, compose, finish, house_style, plain
 from fredholm.report.solved import Solved
@@ -38,7 +46,7 @@ def plot_solution(solution: Solved, path: str | os.PathLike[str] | None = None, 
 
     One input: the mean over seeds with the range over seeds, the truth, the error. Two inputs: heat maps. More: prediction against
     truth, and a heat map on the plane of the problem's view if it has one, else lines through the domain or a radial profile. Below,
-    the error, the loss and the learned scalars over training. What the problem's metric cannot see (a constant, a linear part) is
+    the error, the loss and the learned scalars over training. What the problem's metric ignores (a constant, a linear part) is
     removed from prediction and truth, and the title says so. `problem` is for a loaded run that could not rebuild its own.
     """
     problem = problem or solution.problem
@@ -49,7 +57,7 @@ def plot_solution(solution: Solved, path: str | os.PathLike[str] | None = None, 
             rows += _field_rows(solution, problem, color)
         rows.append(_training_row(solution, problem, color))
         if not any(rows):
-            rows = [[_nothing]]
+            rows = [[partial(empty_panel, text="nothing was recorded yet")]]
         return finish(compose(rows, _title(solution, problem)), path)
 
 
@@ -58,17 +66,17 @@ def _field_rows(solution: Solved, problem: Equation, color: str) -> list[list[Pa
     names = output_names(problem, problem.outputs)[:MOST_OUTPUTS]
     if has_plane(problem):
         grid = plane(problem)
-        shown = look(solution, problem, grid.points)
+        shown = values_at(solution, problem, grid.points)
         if problem.inputs == 2:
             return [_heat_row(grid, shown, output, name) for output, name in enumerate(names)]
         output = problem.view.output
         heat = _heat_row(grid, shown, output, names[output], field_lines(problem, None), field_lines(problem, solution))
-        at_points = look(solution, problem, scatter_points(problem)) if has_truth(problem) else None
+        at_points = values_at(solution, problem, scatter_points(problem)) if has_truth(problem) else None
         scatters = [partial(_scatter, at_points, name, color, output) for output, name in enumerate(names)] if at_points is not None else []
         return [heat, scatters] if scatters else [heat]
-    lines = [(profile, look(solution, problem, profile.points)) for profile in profiles(problem)]
+    lines = [(profile, values_at(solution, problem, profile.points)) for profile in profiles(problem)]
     seeds = len(chosen_seeds(solution, problem))
-    at_points = look(solution, problem, scatter_points(problem)) if problem.inputs > 2 and has_truth(problem) else None
+    at_points = values_at(solution, problem, scatter_points(problem)) if problem.inputs > 2 and has_truth(problem) else None
     rows = []
     for output, name in enumerate(names):
         row: list[Panel] = [partial(_scatter, at_points, name, color, output)] if at_points is not None else []
@@ -133,11 +141,6 @@ def _training_row(solution: Solved, problem: Equation | None, color: str) -> lis
     if solution.unknowns:
         row.append(lambda axes: unknown_panel(axes, solution))
     return row
-
-
-def _nothing(axes: Axes) -> None:
-    axes.set_axis_off()
-    axes.text(0.5, 0.5, "nothing was recorded yet", ha="center", va="center", transform=axes.transAxes)
 
 
 def _title(solution: Solved, problem: Equation | None) -> str:

@@ -1,4 +1,4 @@
-"""One look for all figures: fonts, colours, panels in rows, and how a figure is written."""
+"""One style for all figures: fonts, colours, panels in rows, and how a figure is written."""
 
 import contextlib
 import io
@@ -60,7 +60,7 @@ Panel = Callable[[Axes], None]  # draws one panel
 
 @contextlib.contextmanager
 def house_style() -> Iterator[None]:
-    """The look, for as long as a figure is being made: the caller's own settings of matplotlib come back afterwards."""
+    """The style of our figures, while one is made; the caller's own settings of matplotlib come back afterwards."""
     settings: Any = {**matplotlib.rcParamsDefault, **SETTINGS}
     with matplotlib.rc_context(settings):
         yield
