@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-from fredholm.paper.theory import assess, census, findings, poisson, ring, tables
+from fredholm.paper.theory import assess, census, figures, findings, poisson, ring, tables
 from fredholm.paper.theory.tables import TextTable
 from fredholm.paper.theory.worked import convergence, efforts, limits, stability_maps
-from fredholm.report.plots import theory as figures
 
 HERE = Path(__file__).parent
 

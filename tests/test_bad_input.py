@@ -129,6 +129,7 @@ for call in (
     lambda: fr.Periodic(0.0, 1.0),
     lambda: fr.IntegralCondition(lambda u: 1.0, 1.0),
     lambda: fr.Jumps(0.5, 2.0),
+    lambda: fr.PowerLaw(0.0, "far"),
     lambda: fr.solve(fr.problems.Volterra(), precision="float16"),
 ):
     try:

@@ -177,12 +177,12 @@ def test_a_diagnosis_that_fails_does_not_end_the_training(caplog, monkeypatch):
     class Own(fr.MonteCarlo):
         """A rule of the user's, which no folder can hold."""
 
-    monkeypatch.setattr(sys.modules["fredholm.results.warnings"], "LONG", 0.0)
+    monkeypatch.setattr(sys.modules["fredholm.diagnostics.warnings"], "LONG", 0.0)
     settings = {**USUAL, "rule": Own(1), "steps": 100, "record_every": 20}
     with caplog.at_level(logging.WARNING, logger="fredholm"):
         solution = fr.solve(PROBLEMS["second kind"], **settings)
         assert not [record for record in caplog.records if "could not be diagnosed" in record.getMessage()], "it knows its own rule"
-        monkeypatch.setattr(sys.modules["fredholm.results.solution"], "diagnose", lambda *parts: 1 / 0)
+        monkeypatch.setattr(sys.modules["fredholm.diagnostics.warnings"], "diagnose", lambda *parts: 1 / 0)
         fr.solve(PROBLEMS["second kind"], **settings)
     assert any("could not be diagnosed and goes on: division by zero" in record.getMessage() for record in caplog.records)
     with pytest.raises(ValueError, match=r"Give diagnose\(rule="):
@@ -199,7 +199,7 @@ def test_a_training_warns_once_in_one_line(caplog):
 
 
 def test_at_half_of_a_long_training_the_network_itself_is_examined(caplog, monkeypatch):
-    monkeypatch.setattr(sys.modules["fredholm.results.warnings"], "LONG", 0.0)
+    monkeypatch.setattr(sys.modules["fredholm.diagnostics.warnings"], "LONG", 0.0)
     with caplog.at_level(logging.WARNING, logger="fredholm"):
         fr.solve(PROBLEMS["second kind"], **{**USUAL, **FAILURES["dead units"][1], "steps": 400, "record_every": 20})
     lines = [record.getMessage() for record in caplog.records]
@@ -209,7 +209,7 @@ def test_at_half_of_a_long_training_the_network_itself_is_examined(caplog, monke
 
 
 def test_a_run_that_is_well_is_said_to_be_well_also_by_the_command(tmp_path, capsys):
-    from fredholm.cli import main
+    from fredholm.__main__ import main
 
     solution = fr.solve(fr.problems.FredholmSecondKind(), fr.Standard(), rule=fr.Gauss(8), steps=400, batch=32, seeds=1, progress=False)
     solution.save(tmp_path / "run")

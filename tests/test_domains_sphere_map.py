@@ -96,7 +96,7 @@ def test_the_middle_node_of_an_odd_gauss_rule_on_normals_is_a_point_of_the_spher
 @pytest.mark.parametrize("dimension", [2, 3, 6])
 def test_haar_rotation_is_orthogonal_and_uniform(dimension):
     """First column uniform on the sphere, both signs of the determinant equally often."""
-    from fredholm.domains.base import haar_rotation
+    from fredholm.domains.round import haar_rotation
 
     turns = np.asarray(jax.jit(jax.vmap(lambda key: haar_rotation(key, dimension)))(jax.random.split(jax.random.key(0), 4000)))
     np.testing.assert_allclose(turns @ turns.transpose(0, 2, 1), np.broadcast_to(np.eye(dimension), turns.shape), atol=1e-5)

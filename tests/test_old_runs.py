@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fredholm as fr
-from fredholm.cli import main
+from fredholm.__main__ import main
 from fredholm.study import StudyFolder, outcomes
 
 FOLDER = Path(__file__).parent / "data" / "old_runs"

@@ -11,7 +11,7 @@ import pytest
 from plotly.offline import get_plotlyjs
 
 import fredholm as fr
-from fredholm.report.page import points_per_step, results, shown_settings, write_report
+from fredholm.report.page import results, write_report
 from fredholm.report.plots.interactive import charts
 from fredholm.report.plots.names import number
 from fredholm.results.solution import Solution
@@ -142,14 +142,14 @@ def test_a_logarithmic_scale_leaves_out_what_is_not_positive_and_a_linear_one_sh
 
 def test_points_a_step_count_every_node(compared):
     # With learned scalars a delayed target has nodes of their own for them.
-    assert [points_per_step(solution) for solution in compared.values()] == [8, 8, 16]
+    assert [solution.shown().evaluations for solution in compared.values()] == [8, 8, 16]
     weak = made(PROBLEMS["2-D"][0], "weak", fr.DelayedTarget(main=3))
-    assert points_per_step(weak) == 4 * (2 + 3)
+    assert weak.shown().evaluations == 4 * (2 + 3)
     assert results({"weak": weak})[0].points == 20
 
 
 def test_settings_read_like_python(compared):
-    shown = shown_settings(compared["standard"])
+    shown = compared["standard"].shown().settings
     assert shown["rule"] == "MonteCarlo(n=2)"
     assert shown["network"] == "MLP(width=4, depth=1, activation='silu')"
     assert "stop" not in shown, "it was not given"

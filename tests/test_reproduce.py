@@ -14,14 +14,15 @@ import pytest
 from plotly.offline import get_plotlyjs
 
 import fredholm as fr
-from fredholm.cli import main
+from fredholm.__main__ import main
 from fredholm.paper.reproduction import claims, published
 from fredholm.paper.reproduction.catalogue import FIGURES, figure
-from fredholm.paper.reproduction.claims import Claim, Results, Verdict
+from fredholm.paper.reproduction.claims import Results
 from fredholm.paper.reproduction.draw import draw
 from fredholm.paper.reproduction.families import GAUSS_NODES, LEJA_NODES, SCALES, high_dimension
 from fredholm.paper.reproduction.panels import Bars, Curves, Lines
 from fredholm.paper.reproduction.published import panels
+from fredholm.paper.reproduction.verdicts import Claim, Verdict
 from fredholm.study import StudyFolder, make_run, outcomes
 from fredholm.study.page import Judged, write_study_page
 from test_study import synthetic

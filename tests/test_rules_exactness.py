@@ -28,6 +28,19 @@ def monomial(base, z, power):
     return (2 * z - 1) ** power if base is UNIT else z**power
 
 
+# The degree of exactness of a rule with n nodes on one axis.
+DEGREE = {
+    Gauss: lambda n: 2 * n - 1,
+    ClenshawCurtis: lambda n: n if n % 2 else n - 1,
+    Leja: lambda n: n if n in (1, 3) else n - 1,  # these two are symmetric: the middle, and Simpson's rule
+    Even: lambda n: 1,
+}
+
+
+def axis_degree(rule):
+    return DEGREE[type(rule)](rule.n)
+
+
 AXIS_RULES = [
     *[(rule(n), UNIT) for rule in (Gauss, ClenshawCurtis, Leja) for n in (1, 2, 3, 4, 5, 8, 9, 17, 40)],
     *[(Even(n), UNIT) for n in (1, 2, 7)],
@@ -45,7 +58,7 @@ def test_one_axis_is_exact_to_its_degree(rule, base):
     assert len(z) == len(w) == rule.n
     assert np.all(np.diff(z) > 0)
     assert np.sum(w) == pytest.approx(1, abs=1e-13)
-    for power in range(rule.axis_degree() + 1):
+    for power in range(axis_degree(rule) + 1):
         scale = np.sum(np.abs(w * monomial(base, z, power)))  # What rounding is relative to, where positive and negative cancel.
         assert abs(np.sum(w * monomial(base, z, power)) - moment(base, power)) <= 1e-12 * max(scale, 0.1)
 
@@ -53,7 +66,7 @@ def test_one_axis_is_exact_to_its_degree(rule, base):
 @pytest.mark.parametrize("rule", [Gauss(1), Gauss(3), ClenshawCurtis(3), ClenshawCurtis(4), Leja(1), Leja(3), Leja(5), Even(4)], ids=repr)
 def test_the_stated_degree_is_the_largest(rule):
     z, w = rule.axis_nodes(UNIT)
-    power = rule.axis_degree() + 1
+    power = axis_degree(rule) + 1
     assert abs(np.sum(w * (2 * z - 1) ** power) - moment(UNIT, power)) > 1e-6
 
 
@@ -63,26 +76,25 @@ def test_refinements_of_nested_rules_keep_every_node_to_the_last_bit(rule):
     assert set(coarse) <= set(fine)
 
 
+# A sparse grid, its axes, and the total degree up to which it is exact.
 SPARSE = [
-    (Smolyak(Gauss(1), 2), (UNIT,) * 4),
-    (Smolyak(Gauss(1), 3), (UNIT,) * 3),
-    (Smolyak(Gauss(1), 2, merge=False), (UNIT,) * 3),
-    (Smolyak(Gauss(2), 2), (UNIT,) * 2),
-    (Smolyak(Leja(1), 2), (UNIT,) * 4),
-    (Smolyak(Leja(1), 5), (UNIT,) * 3),
-    (Smolyak(ClenshawCurtis(1), 3), (UNIT,) * 3),
-    (Smolyak(Even(1), 2), (UNIT,) * 3),
-    (Smolyak(Gauss(1), 3), (NORMAL,) * 3),
-    (Smolyak(Gauss(1), 3), (UNIT, NORMAL, HALF_LINE)),
-    (Smolyak(Gauss(1), 1), (UNIT,) * 9),
+    (Smolyak(Gauss(1), 2), (UNIT,) * 4, 5),
+    (Smolyak(Gauss(1), 3), (UNIT,) * 3, 7),
+    (Smolyak(Gauss(1), 2, merge=False), (UNIT,) * 3, 5),
+    (Smolyak(Gauss(2), 2), (UNIT,) * 2, 7),
+    (Smolyak(Leja(1), 2), (UNIT,) * 4, 3),
+    (Smolyak(Leja(1), 5), (UNIT,) * 3, 5),
+    (Smolyak(ClenshawCurtis(1), 3), (UNIT,) * 3, 7),
+    (Smolyak(Even(1), 2), (UNIT,) * 3, 1),
+    (Smolyak(Gauss(1), 3), (NORMAL,) * 3, 7),
+    (Smolyak(Gauss(1), 3), (UNIT, NORMAL, HALF_LINE), 7),
+    (Smolyak(Gauss(1), 1), (UNIT,) * 9, 3),
 ]
 
 
-@pytest.mark.parametrize(("rule", "bases"), SPARSE, ids=lambda value: repr(value))
-def test_sparse_grids_are_exact_to_their_total_degree(rule, bases):
+@pytest.mark.parametrize(("rule", "bases", "degree"), SPARSE, ids=lambda value: repr(value))
+def test_sparse_grids_are_exact_to_their_total_degree(rule, bases, degree):
     z, w = rule.base_nodes(bases)
-    degree = rule.degree(bases)
-    assert degree >= (1 if isinstance(rule.rule, Even) else rule.level)
     assert np.sum(w) == pytest.approx(1, abs=1e-12)
     if rule.merge:
         assert len(np.unique(np.round(z, 10), axis=0)) == len(z)
@@ -95,11 +107,13 @@ def test_sparse_grids_are_exact_to_their_total_degree(rule, bases):
         assert abs(np.sum(terms) - exact) <= 1e-11 * max(1.0, np.sum(np.abs(terms)))
 
 
-@pytest.mark.parametrize("rule", [Smolyak(Gauss(1), 2), Smolyak(Leja(1), 2), Smolyak(ClenshawCurtis(1), 2)], ids=repr)
-def test_the_stated_total_degree_is_the_largest(rule):
+@pytest.mark.parametrize(
+    ("rule", "degree"), [(Smolyak(Gauss(1), 2), 5), (Smolyak(Leja(1), 2), 3), (Smolyak(ClenshawCurtis(1), 2), 5)], ids=repr
+)
+def test_the_stated_total_degree_is_the_largest(rule, degree):
     bases = (UNIT,) * 2
     z, w = rule.base_nodes(bases)
-    total = rule.degree(bases) + 1
+    total = degree + 1
     errors = [
         abs(np.sum(w * (2 * z[:, 0] - 1) ** a * (2 * z[:, 1] - 1) ** (total - a)) - moment(UNIT, a) * moment(UNIT, total - a))
         for a in range(total + 1)

@@ -17,8 +17,8 @@ import xarray as xr
 
 import fredholm as fr
 from commands import FILE
-from fredholm.cli import main
-from fredholm.cli.study_file import read_study
+from fredholm.__main__ import main
+from fredholm.cli.parser import read_study
 from fredholm.report.page import how_to_go_on
 from fredholm.storage.run_folder import RunFolder
 from fredholm.study import Outcome, StudyFolder, grid, make_run, one_at_a_time, outcomes, paired, run_study, work
@@ -26,7 +26,7 @@ from fredholm.study.estimate import estimates
 from fredholm.study.progress import Total
 from fredholm.study.tables import pairs, summary, tidy
 from fredholm.study.work import pack, perform, unpack
-from fredholm.training.settings import RecordedSettings
+from fredholm.training.record import RecordedSettings
 from fredholm.training.status import SeedStatus, Status
 
 PROBLEM = fr.problems.Volterra()

@@ -17,7 +17,7 @@ import xarray as xr
 
 import fredholm as fr
 from commands import FILE
-from fredholm.cli import main
+from fredholm.__main__ import main
 from fredholm.study import StudyFolder, cluster, make_run, work
 from fredholm.study.cluster import clear, connected, remote
 from fredholm.study.estimate import estimates

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fredholm.cli import main
+from fredholm.__main__ import main
 from fredholm.paper import theory
 from fredholm.paper.theory import tables, worked
 

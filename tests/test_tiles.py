@@ -7,7 +7,7 @@ import pytest
 
 import fredholm as fr
 from fredholm.functions.field import Field
-from fredholm.methods.batch import equal_parts
+from fredholm.methods.protocol import equal_parts
 from fredholm.training import tiling
 from fredholm.training.devices import CACHED, points_at_once
 from fredholm.training.settings import settings_of

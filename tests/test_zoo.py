@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import brentq
 
 import fredholm as fr
-from fredholm.cli import main
+from fredholm.__main__ import main
 from fredholm.cli import zoo as cli_zoo
 from fredholm.equation.estimate import draw, estimate
 from fredholm.functions.field import Field

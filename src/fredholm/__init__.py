@@ -1,7 +1,7 @@
 """Neural solvers for integro-differential equations, without the integral bias."""
 
 from fredholm import problems
-from fredholm.api import compare, resume, solve
+from fredholm.api import resume, solve
 from fredholm.diagnostics import check
 from fredholm.domains import (
     Ball,
@@ -59,6 +59,7 @@ from fredholm.rules import (
     Sobol,
     fit_importance,
 )
+from fredholm.study.comparison import compare
 from fredholm.training.devices import use_all_cores
 from fredholm.training.program_cache import keep_programs
 from fredholm.training.status import ProblemWarning, SeedStatus, Status

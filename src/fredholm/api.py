@@ -1,4 +1,4 @@
-"""The main calls: `solve`, `resume` and `compare`."""
+"""The main calls: `solve` and `resume`. `compare`, a study of several calls, is in study/comparison.py."""
 
 import logging
 import os
@@ -10,14 +10,15 @@ import optax
 
 from fredholm.common.checks import positive_integer
 from fredholm.diagnostics.before import check_settings, warn_if_ill_posed
+from fredholm.diagnostics.warnings import Warnings
 from fredholm.equation.equation import Defaults, Equation
 from fredholm.functions.protocol import AbstractNetwork
-from fredholm.methods import AbstractMethod, Auto
-from fredholm.optimizers import AbstractOptimizer
+from fredholm.methods.auto import Auto
+from fredholm.methods.protocol import AbstractMethod
+from fredholm.optimizers.protocol import AbstractOptimizer
 from fredholm.results.errors import Interrupted, SolveError
 from fredholm.results.solution import Solution
-from fredholm.results.warnings import Warnings
-from fredholm.rules import AbstractRule
+from fredholm.rules.base import AbstractRule
 from fredholm.storage.run_folder import RunFolder
 from fredholm.training.callbacks import AllFailed, Checkpoints, EarlyStop, Interruption, Progress, TimeBudget
 from fredholm.training.choice import choose
@@ -143,24 +144,6 @@ def resume(
         return _finish(training, record.with_steps(total), folder, budget, checkpoint_every, progress, throw)
 
 
-def compare(
-    problem: Equation,
-    methods: Mapping[str, AbstractMethod | Auto | Mapping[str, Any]],
-    *,
-    out: str | os.PathLike[str] | None = None,
-    **keywords: Any,
-) -> dict[str, Solution]:
-    """Solves one equation with several methods and the same seeds, and returns the solutions by name.
-
-    A method is a method, or a mapping with `method` and whatever else of `solve` it wants of its own, for instance
-    `{"method": fr.Standard(), "rule": fr.MonteCarlo(100), "batch": 8}` for an equal budget of evaluations. With `out` the comparison is a
-    study in that folder: after Ctrl-C or a crash the same call goes on, and what is finished is not trained again.
-    """
-    from fredholm.study.comparison import compared  # a study is made of calls of `solve`
-
-    return compared(problem, methods, out, keywords)
-
-
 def _chosen(settings: RunSettings, wanted: Sequence[str], progress: Shown) -> tuple[RunSettings, dict[str, Any] | None]:
     """The settings with what `Auto` chooses, and its reasons; as they are where a method is named."""
     if not isinstance(settings.method, Auto):
@@ -186,10 +169,10 @@ def _finish(
 
     def save(ended: Status) -> None:
         assert folder is not None
-        now = training.recorded(record, ended)
+        now = record.at(training.step, training.seconds, training.status(ended))
         folder.write(training.history(), training.snapshot(), training.step, now.to_json(), now.settings.arrays)
 
-    callbacks = [Progress(record.label, progress), Interruption(), budget, AllFailed(), Warnings(training, record)]
+    callbacks = [Progress(record.label, progress), Interruption(), budget, AllFailed(), Warnings(training)]
     if training.settings.stop is not None:
         callbacks.append(EarlyStop(training.settings.stop))
     if folder is None:

@@ -39,5 +39,5 @@ def no_pages(monkeypatch):
         (folder / "report.html").write_text(" ".join(solutions))
         return folder / "report.html"
 
-    monkeypatch.setattr("fredholm.cli.training.write_pages", write)
-    monkeypatch.setattr("fredholm.cli.results.write_pages", write)
+    monkeypatch.setattr("fredholm.cli.output.write_pages", write)
+    monkeypatch.setattr("fredholm.cli.studies.write_pages", write)

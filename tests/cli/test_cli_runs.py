@@ -19,7 +19,7 @@ import xarray as xr
 
 import fredholm as fr
 from commands import LONG, TINY, command
-from fredholm.cli import main
+from fredholm.__main__ import main
 from fredholm.storage import run_folder as storage
 from fredholm.storage.run_folder import RunFolder
 

@@ -13,7 +13,8 @@ import pytest
 import fredholm as fr
 from commands import TINY, command
 from fredholm import optimizers
-from fredholm.cli import main, values
+from fredholm.__main__ import main
+from fredholm.cli import values
 from fredholm.cli.choices import keywords_of, method_of, problem_of
 from fredholm.cli.kinds import KINDS, MADE_OF_OTHERS, METHOD, NETWORK, OPTIMIZER, RULE, chosen
 from fredholm.cli.names import METHODS, PROBLEMS, RULES, comments, concrete, fields, first_line, hints, kebab, plain

@@ -1,5 +1,1 @@
-"""The command line, `fredholm`: at the edge of the library, and nothing in the library imports it."""
-
-from fredholm.cli.entry import main
-
-__all__ = ["main"]
+"""The command line, `fredholm`: at the edge of the library, and nothing in the library imports it. `fredholm/__main__.py` runs it."""

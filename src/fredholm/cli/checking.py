@@ -3,14 +3,14 @@
 from argparse import Namespace
 from pathlib import Path
 
-import fredholm as fr
 from fredholm.cli.choices import problem_of
-from fredholm.cli.results import loaded
+from fredholm.cli.runs import loaded
+from fredholm.diagnostics.check import check as check_equation
 
 
 def check(options: Namespace) -> int:
     """`fredholm check`: 0 where nothing is suspicious, 1 where something is."""
-    found = fr.check(problem_of(options.problem, options.set))
+    found = check_equation(problem_of(options.problem, options.set))
     print(found)
     return 0 if found.ok else 1
 

@@ -11,8 +11,9 @@ from fredholm.cli.names import METHODS, PROBLEMS, fields, kebab, known
 from fredholm.common.checks import nearest, positive_integer
 from fredholm.equation.equation import Equation
 from fredholm.equation.files import equation_from_file, is_file
-from fredholm.methods import AbstractMethod, Auto
-from fredholm.optimizers import Muon
+from fredholm.methods.auto import Auto
+from fredholm.methods.protocol import AbstractMethod
+from fredholm.optimizers.muon import Muon
 from fredholm.training.stopping import Tolerance
 
 PRECISIONS = ("float32", "float64")

@@ -12,8 +12,9 @@ import jax
 import numpy as np
 import xarray as xr
 
-import fredholm as fr
+from fredholm.api import solve as solve_equation
 from fredholm.common.caches import processor_directory
+from fredholm.problems.volterra import Volterra
 from fredholm.training.stopping import AbstractStop
 
 PACKAGES = ("fredholm", "jax", "jaxlib", "equinox", "optax", "numpy", "scipy", "xarray", "matplotlib", "plotly")
@@ -64,7 +65,7 @@ def _self_test() -> bool:
     clock, begin = Clock([]), time.perf_counter()
     limits = {"steps": STEPS, "record_every": STEPS // 10, "minutes": 2.0, "stop": clock, "progress": False, "throw": False}
     try:
-        solution = fr.solve(fr.problems.Volterra(), batch=100, seeds=2, **limits)
+        solution = solve_equation(Volterra(), batch=100, seeds=2, **limits)
         error = float(np.mean(solution.evaluate()["relative_l2"]))
     except Exception as failure:  # whatever it is, it is what the person who asks a doctor wants to hear
         print(f" failed\n{'':<10} {type(failure).__name__}: {failure}")

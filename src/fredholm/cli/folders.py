@@ -7,14 +7,14 @@ import json
 import logging
 import shlex
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import jax
 
-import fredholm as fr
 from fredholm.cli.names import kebab
 from fredholm.equation.files import is_file, split, user_code
+from fredholm.results.errors import Interrupted
 from fredholm.storage.run_folder import RunFolder
 
 logger = logging.getLogger("fredholm")
@@ -46,7 +46,7 @@ def left_clean(path: Path) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        if was_empty and path.is_dir() and not isinstance(error, fr.Interrupted):
+        if was_empty and path.is_dir() and not isinstance(error, Interrupted):
             _remove_untrained(path)
             for place in created:
                 with contextlib.suppress(OSError):
@@ -82,7 +82,7 @@ def training_in(path: Path, problem: str | None) -> Iterator[None]:
     try:
         with left_clean(path), user_code(split(problem)[0] if problem and is_file(problem) else None):
             yield
-    except fr.Interrupted as error:
+    except Interrupted as error:
         raise Paused(f"interrupted at step {error.solution.steps}; its state is saved. Continue with: {again}") from error
     except OSError as error:
         place = f" {error.filename}" if error.filename else ""
@@ -101,20 +101,8 @@ def kept(path: Path) -> str:
     return f"Kept: the state of step {step}; with room on the disk, continue with: fredholm resume {shlex.quote(str(path))}"
 
 
-def write_pages(solutions: Mapping[str, fr.Solution], folder: Path) -> Path:
-    """Pictures and report.html of a run, or of a comparison, into its folder."""
-    try:
-        from fredholm.report.page import write_report
-
-        if len(solutions) == 1:
-            next(iter(solutions.values())).plot(folder / "solution.png")
-        else:
-            from fredholm.report.plots.comparison import plot_comparison, plot_variance
-
-            plot_comparison(dict(solutions), folder / "comparison.png")
-            plot_variance(dict(solutions), folder / "variance.png")
-        return Path(write_report(dict(solutions), folder / "report.html"))
-    except Exception as error:
-        logger.debug("the pages of %s", folder, exc_info=True)
-        reason = f"{type(error).__name__}: {error}"
-        raise CommandError(f"the pictures and the page could not be made ({reason}); the run itself is safe in {folder}") from error
+def ended(failed: list[str]) -> int:
+    """0, or an error with the runs that failed."""
+    if failed:
+        raise CommandError(f"{len(failed)} runs failed: {', '.join(failed[:5])}. Their reasons are in the tables; they are tried again.")
+    return 0

@@ -12,9 +12,11 @@ from typing import Any, NamedTuple
 from fredholm.cli.names import METHODS, NETWORKS, OPTIMIZERS, RULES, comments, fields, hints, is_writable, kebab, known, required
 from fredholm.cli.values import words
 from fredholm.functions.protocol import AbstractNetwork, OwnNetwork
-from fredholm.methods import AbstractMethod, Auto, DelayedTarget
-from fredholm.optimizers import AbstractOptimizer, Transformation
-from fredholm.rules import AbstractRule
+from fredholm.methods.auto import Auto
+from fredholm.methods.delayed_target import DelayedTarget
+from fredholm.methods.protocol import AbstractMethod
+from fredholm.optimizers.protocol import AbstractOptimizer, Transformation
+from fredholm.rules.base import AbstractRule
 from fredholm.storage.serialisation import from_text
 from fredholm.training.settings import GENERAL
 

@@ -11,12 +11,14 @@ from typing import Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import equinox as eqx
 
+from fredholm import methods
 from fredholm.common.checks import nearest
 from fredholm.equation.equation import Equation
 from fredholm.functions.protocol import AbstractNetwork
-from fredholm.methods import AbstractMethod, Auto
-from fredholm.optimizers import AbstractOptimizer, AbstractSchedule
-from fredholm.rules import AbstractRandomization, AbstractRule
+from fredholm.methods.auto import Auto
+from fredholm.optimizers.protocol import AbstractOptimizer
+from fredholm.optimizers.schedules import AbstractSchedule
+from fredholm.rules.base import AbstractRandomization, AbstractRule
 from fredholm.storage.serialisation import ALIASES, SPECS
 
 _SYMBOLS = {
@@ -109,7 +111,7 @@ def concrete(*bases: type) -> dict[str, type]:
 
 
 PROBLEMS: Mapping[str, type] = {kebab(name): spec for name, spec in sorted(SPECS.items()) if issubclass(spec, Equation)}
-METHODS: Mapping[str, type] = concrete(Auto, AbstractMethod)
+METHODS: Mapping[str, type] = {kebab(spec.__name__): spec for spec in (Auto, *methods.METHODS)}
 RULES: Mapping[str, type] = concrete(AbstractRule)
 NETWORKS: Mapping[str, type] = concrete(AbstractNetwork)
 OPTIMIZERS: Mapping[str, type] = concrete(AbstractOptimizer)

@@ -11,14 +11,16 @@ import inspect
 import textwrap
 from collections.abc import Callable, Sequence
 from importlib import metadata
+from pathlib import Path
 from typing import Any, NoReturn
 
-from fredholm.cli import checking, doctor, examples, listing, results, resuming, studies, theory, training, zoo
+from fredholm.cli import checking, doctor, examples, listing, results, resuming, studies, study_file, theory, training, zoo
 from fredholm.cli.kinds import KINDS, METHOD, Kind
 from fredholm.cli.names import METHODS, PROBLEMS, kebab, parts
 from fredholm.cli.values import read
 from fredholm.common.checks import nearest
 from fredholm.paper.theory.worked import RUNS, STEPS
+from fredholm.study.run import Run
 from fredholm.study.zoo import CASES, COLUMNS
 
 DESCRIPTION = "Neural solvers for integro-differential equations, without the integral bias."
@@ -139,7 +141,7 @@ def _add_resume(commands: _Commands) -> None:
 
 def _add_report(commands: _Commands) -> None:
     summary = "make the page of a run, of a study or of a folder of runs again"
-    report = commands.add(results.report, "report RUN|STUDY|FOLDER", summary, examples.REPORT)
+    report = commands.add(studies.report, "report RUN|STUDY|FOLDER", summary, examples.REPORT)
     report.add_argument("run", metavar="RUN", help="the folder of a run or of a study, or a folder with several runs")
     _add_source(report, "to compare a run of your own file with your exact solution; the file is imported")
 
@@ -147,6 +149,7 @@ def _add_report(commands: _Commands) -> None:
 def _add_study(commands: _Commands) -> None:
     summary = "many runs with matched seeds, here or on a cluster, as one table and page"
     study = commands.add(studies.study, "study STUDY.yaml [options]", summary, examples.STUDY)
+    study.set_defaults(read_study=read_study)
     study.add_argument("study", metavar="STUDY.yaml", help="the runs; its keys are the options of fredholm solve")
     _add_where(study)
     study.add_argument("--out", metavar="DIR", help="the study's folder (default: runs/<name of the file>)")
@@ -204,7 +207,7 @@ def zoo_or_methods(parser: Parser, options: argparse.Namespace) -> int:
     if options.zoo:
         usual = vars(parser.parse_args([]))
         given = [name for name, value in vars(options).items() if name not in zoo.OPTIONS and value != usual.get(name)]
-        return zoo.compare_zoo(options, [name if name == "problem" else f"--{kebab(name)}" for name in given])
+        return zoo.compare_zoo(options, studies.run_here, [name if name == "problem" else f"--{kebab(name)}" for name in given])
     for name in ("cases", "columns"):
         if getattr(options, name):
             parser.error(f"--{name} belongs to --zoo")
@@ -226,6 +229,11 @@ def _add_where(parser: Parser) -> None:
     parser.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler, tcp://host:8786; see docs/cluster.md")
     parser.add_argument("--cores", metavar="N", type=_typed(int), help="CPU cores of one run, where several run in parallel")
     _add_checkpoints(parser)
+
+
+def read_study(path: Path) -> tuple[str, list[Run]]:
+    """The title and the runs of a study's file, whose keys are the options of `fredholm solve`."""
+    return study_file.read_study(path, parse, solve_options())
 
 
 def solve_options() -> list[str]:

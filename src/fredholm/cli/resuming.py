@@ -5,19 +5,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import fredholm as fr
+from fredholm.api import resume as resume_run
 from fredholm.cli import values
 from fredholm.cli.choices import problem_of
 from fredholm.cli.folders import training_in
-from fredholm.cli.training import finish
+from fredholm.cli.output import finish
+from fredholm.cli.runs import own_part
 from fredholm.common.checks import positive_integer
-from fredholm.equation.equation import Equation
 from fredholm.equation.files import is_file, split
 from fredholm.storage.run_folder import RunFolder
 from fredholm.study.comparison import continued
 from fredholm.study.folder import STUDY, StudyFolder
-from fredholm.training.record import RunRecord
-from fredholm.training.settings import RecordedSettings
+from fredholm.training.record import RecordedSettings, RunRecord
 from fredholm.training.stopping import Tolerance
 
 
@@ -39,7 +38,7 @@ def resume(options: Namespace) -> int:
         parts = {name: own_part(problem, record.settings, name) for name in ("method", "rule", "network", "optimizer")}
         stop = None if options.stop_at is None else Tolerance(options.stop_at)
         limits = {"stop": stop, "minutes": options.minutes, "checkpoint_every": options.checkpoint_every}
-        solution = fr.resume(folder, total, problem=problem, throw=False, progress=True, **parts, **limits)
+        solution = resume_run(folder, total, problem=problem, throw=False, progress=True, **parts, **limits)
     return finish({solution.label: solution}, folder)
 
 
@@ -55,11 +54,6 @@ def _resume_comparison(study: StudyFolder, options: Namespace) -> int:
         how = {"minutes": options.minutes, "checkpoint_every": options.checkpoint_every, "progress": True, "origin": origin}
         solutions = continued(study, problem, steps, how)
     return finish(solutions, study.path)
-
-
-def own_part(problem: Equation | None, settings: RecordedSettings, name: str) -> object:
-    """The user's own network, or another part that a folder cannot hold, from the defaults of the user's equation; else None."""
-    return getattr(problem.defaults, name) if problem is not None and settings.is_own(name) else None
 
 
 def _source(folder: Path, origin: Mapping[str, Any] | None, settings: RecordedSettings, given: str | None) -> str | None:

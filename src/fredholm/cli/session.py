@@ -7,7 +7,9 @@ import warnings
 
 import jax
 
-import fredholm as fr
+from fredholm.training.devices import use_all_cores
+from fredholm.training.program_cache import keep_programs
+from fredholm.training.status import ProblemWarning
 
 logger = logging.getLogger("fredholm")
 
@@ -15,10 +17,10 @@ logger = logging.getLogger("fredholm")
 def start_jax() -> None:
     """Every core a device, and compiled programs kept between commands. A program that started JAX before us keeps its devices."""
     with contextlib.suppress(RuntimeError):
-        fr.use_all_cores()
+        use_all_cores()
     if getattr(jax.config, "jax_compilation_cache_dir", None) is None:
         try:
-            fr.keep_programs()
+            keep_programs()
         except OSError as error:
             logger.info("no cache of compiled programs: %s", error)
 
@@ -40,10 +42,10 @@ def logging_to_terminal(verbose: bool):
     try:
         with warnings.catch_warnings():
             # A warning of the library is a line like the others, without the place in its code.
-            warnings.simplefilter("always", fr.ProblemWarning)
+            warnings.simplefilter("always", ProblemWarning)
             shown = warnings.showwarning
             warnings.showwarning = lambda message, category, *place: (
-                logger.warning("%s", message) if issubclass(category, fr.ProblemWarning) else shown(message, category, *place)
+                logger.warning("%s", message) if issubclass(category, ProblemWarning) else shown(message, category, *place)
             )
             yield
     finally:

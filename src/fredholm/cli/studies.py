@@ -12,22 +12,26 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-import fredholm as fr
-from fredholm.cli.folders import CommandError, Paused
+from fredholm.cli.folders import Paused, ended
 from fredholm.cli.names import kebab
-from fredholm.cli.study_file import read_study
+from fredholm.cli.output import print_results, write_pages
+from fredholm.cli.runs import loaded
 from fredholm.common.statistics import bootstrap_interval
 from fredholm.report.plots.names import with_interval
-from fredholm.study import Outcome, Run, StudyFolder, outcomes, run_study
+from fredholm.results.errors import Interrupted
+from fredholm.results.solution import Solution
 from fredholm.study.estimate import estimates, words
-from fredholm.study.folder import STUDY
+from fredholm.study.execute import run_study
+from fredholm.study.folder import STUDY, StudyFolder, outcomes
+from fredholm.study.outcome import Outcome
+from fredholm.study.run import Run
 
 COLORS = {"holds": "green", "does not hold": "red"}
 
 
 def study(options: Namespace) -> int:
     """`fredholm study`."""
-    title, runs = read_study(Path(options.study))
+    title, runs = options.read_study(Path(options.study))
     folder = StudyFolder.create(options.out or Path("runs") / kebab(Path(options.study).stem), title, runs)
     return ended(_finish(folder, run_here(folder, options)))
 
@@ -63,14 +67,7 @@ def _print_plans(folders: Mapping[str, StudyFolder]) -> None:
         seen |= {run.key: run for run in missing}
         print(f"{name:<12}{_plan(missing, len(folder.runs))}", flush=True)
     if len(folders) > 1:
-        print(f"{'all':<12}{len(seen)} runs: about {words(sum(estimates(seen.values()).values()))} on 2 cores", flush=True)
-
-
-def ended(failed: list[str]) -> int:
-    """0, or an error with the runs that failed."""
-    if failed:
-        raise CommandError(f"{len(failed)} runs failed: {', '.join(failed[:5])}. Their reasons are in the tables; they are tried again.")
-    return 0
+        print(f"{'all':<12}{len(seen)} runs: about {words(sum(estimates(seen.values()).values(), 0.0))} on 2 cores", flush=True)
 
 
 def _plan(missing: list[Run], runs: int) -> str:
@@ -95,7 +92,7 @@ def run_here(folder: StudyFolder, options: Namespace) -> dict[str, Outcome]:
     try:
         where: Any = {name: getattr(options, name, None) for name in ("workers", "scheduler", "cores", "checkpoint_every")}
         return run_study(folder, **where)
-    except fr.Interrupted as error:
+    except Interrupted as error:
         raise Paused(f"interrupted at step {error.solution.steps} of a run; it is saved. Continue with: {again}") from error
     except KeyboardInterrupt:
         raise Paused(f"interrupted; what is finished is kept. Continue with: {again}") from None
@@ -165,5 +162,34 @@ def status(options: Namespace) -> int:
                 reason = f"  {state.reason}" if state.reason else ""
                 print(f"  {state.word:<10} step {state.done} of {run.settings.steps}  {run.name}  {run.key}{reason}")
         size = sum(file.stat().st_size for run in {r.key: r for r in folder.runs}.values() for file in folder.place(run).glob("*"))
-        print(f"  {size / 2**20:.1f} MiB of runs, about {words(sum(estimates(folder.missing()).values()))} left on 2 cores", flush=True)
+        print(
+            f"  {size / 2**20:.1f} MiB of runs, about {words(sum(estimates(folder.missing()).values(), 0.0))} left on 2 cores", flush=True
+        )
     return 0
+
+
+def report(options: Namespace) -> int:
+    """`fredholm report`."""
+    folder = Path(options.run)
+    if (folder / STUDY).is_file() and not StudyFolder.open(folder).is_by_name:
+        return study_report(folder)
+    solutions = _solutions(folder, options.problem)
+    print_results(solutions)
+    print(f"{'page':<10}{write_pages(solutions, folder)}")
+    return 0
+
+
+def _solutions(folder: Path, problem: str | None) -> Mapping[str, Solution]:
+    """The run of a folder, or the runs in it."""
+    if (folder / "run.json").is_file() or not folder.is_dir():
+        solution = loaded(folder, problem)
+        return {solution.label: solution}
+    found = sorted(place.parent for place in folder.glob("*/run.json"))
+    if not found:
+        raise ValueError(f"{folder} is not a run folder: it has no run.json, nor has a folder in it. Expected what solve or compare wrote.")
+    runs = [loaded(place, problem) for place in found]
+    return {_label(solution, place, runs): solution for solution, place in zip(runs, found, strict=True)}
+
+
+def _label(solution: Solution, place: Path, among: list[Solution]) -> str:
+    return solution.label if sum(other.label == solution.label for other in among) == 1 else place.name

@@ -1,7 +1,8 @@
 """A study in YAML: its keys are the options of `fredholm solve`, so that there is one vocabulary."""
 
 import json
-from collections.abc import Iterator, Mapping
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ from fredholm.cli.choices import keywords_of, method_of, problem_of
 from fredholm.cli.values import Loader
 from fredholm.common.checks import nearest
 from fredholm.equation.files import is_file
-from fredholm.study import Run, grid, make_run, name_of, one_at_a_time
+from fredholm.study.run import Run, make_run
+from fredholm.study.sweeps import grid, name_of, one_at_a_time
 
 TOP = ("name", "base", "runs", "grid", "sweep")
 NOT_HERE = ("help", "verbose", "out", "label", "minutes", "stop-at", "checkpoint-every")  # options of a single run's training
@@ -29,8 +31,11 @@ class _Strict(Loader):
         return super().construct_mapping(node, deep)
 
 
-def read_study(path: Path) -> tuple[str, list[Run]]:
-    """The title and the runs of a study's file."""
+Parse = Callable[[Sequence[str]], Namespace]  # the arguments of a command as its options
+
+
+def read_study(path: Path, parse: Parse, known: Sequence[str]) -> tuple[str, list[Run]]:
+    """The title and the runs of a study's file; `parse` reads arguments of the command line, and `known` are the options of solve."""
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), _Strict)  # a safe loader: plain values only
     except (OSError, UnicodeDecodeError) as error:
@@ -54,7 +59,7 @@ def read_study(path: Path) -> tuple[str, list[Run]]:
         for changes in _changes(axes["grid"], axes["sweep"]):
             name = ", ".join(part for part in (str(entry), name_of(changes)) if part) or "run"
             labels: dict[str, Any] = {"series": str(entry) or "base", **{key: _label(value) for key, value in changes.items()}}
-            runs.append(_run(path, name, {**settings, **changes}, labels))
+            runs.append(_run(path, name, {**settings, **changes}, labels, parse, known))
     return str(content.get("name", path.stem)), runs
 
 
@@ -67,10 +72,8 @@ def _changes(full: Mapping[str, Any], single: Mapping[str, Any]) -> Iterator[dic
     yield from one_at_a_time(single)
 
 
-def _run(path: Path, name: str, settings: Mapping[str, Any], labels: dict[str, Any]) -> Run:
-    from fredholm.cli.parser import parse, solve_options  # the parser knows every command, so this module cannot import it at the top
-
-    known = ["problem", *(option for option in solve_options() if option not in NOT_HERE)]
+def _run(path: Path, name: str, settings: Mapping[str, Any], labels: dict[str, Any], parse: Parse, options_of_solve: Sequence[str]) -> Run:
+    known = ["problem", *(option for option in options_of_solve if option not in NOT_HERE)]
     options: dict[str, Any] = {}
     for key, value in settings.items():
         plain = str(key).replace("_", "-")
@@ -103,26 +106,26 @@ def _run(path: Path, name: str, settings: Mapping[str, Any], labels: dict[str, A
         raise ValueError(f"{path}: run {name!r}: {error}") from None
 
 
-def _texts(key: str, value: Any) -> list[str]:
+def _texts(key: str, value: object) -> list[str]:
     """A value as the command line has it."""
-    if key == "set":
+    if key == "set" and isinstance(value, dict):
         return [f"{name}={_text(one)}" for name, one in value.items()]
     if key == "seeds" and isinstance(value, list):
         return [",".join(map(str, value)) + ","]
     return [_text(value)]
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if value is None:
         return "none"
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _label(value: Any) -> str | float:
+def _label(value: object) -> str | float:
     return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else _text(value)
 
 
-def _mapping(path: Path, what: str, value: Any) -> dict[str, Any]:
+def _mapping(path: Path, what: str, value: object) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError(f"{path}: {what}: got {value!r}; expected names with their values.")
     return value

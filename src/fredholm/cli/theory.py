@@ -24,7 +24,7 @@ def theory(options: Namespace) -> int:
     _show(console, tables.assessment_table(found))
     _show(console, tables.limits_table(ends))
     # Matplotlib is slow to load, and wrong input should be told at once.
-    from fredholm.report.plots import theory as figures
+    from fredholm.paper.theory import figures
 
     folder.mkdir(parents=True, exist_ok=True)
     figures.plot_limits(problem, ends, folder / "limits.png")

@@ -4,7 +4,7 @@ import csv
 import io
 import shlex
 from argparse import Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +13,13 @@ from rich.console import Console
 from rich.table import Table
 
 from fredholm.cli import values
-from fredholm.cli.studies import ended, run_here
+from fredholm.cli.folders import ended
 from fredholm.common.checks import nearest, real
 from fredholm.problems.classes import CLASSES
 from fredholm.report.plots.errors import plot_errors
 from fredholm.storage.run_folder import write_atomically
 from fredholm.study.folder import StudyFolder
+from fredholm.study.outcome import Outcome
 from fredholm.study.page import write_study_page
 from fredholm.study.zoo import CASES, COLUMNS, RECIPE, Result, Results, cell, is_met, results, zoo_runs
 
@@ -26,14 +27,15 @@ FOLDER = "runs/zoo"
 OPTIONS = ("name", "run_command", "verbose", "command", "zoo", "cases", "columns", "scale", "seeds", "out")
 
 
-def compare_zoo(options: Namespace, given: Sequence[str]) -> int:
-    """Runs what is missing, prints the table, and writes it as CSV, Markdown and a page; `given` are options that do not belong here."""
+def compare_zoo(options: Namespace, run: Callable[[StudyFolder, Namespace], dict[str, Outcome]], given: Sequence[str]) -> int:
+    """Runs what is missing, prints the table, and writes it as CSV, Markdown and a page. `run` runs a study; `given` are options that do
+    not belong here."""
     if given:
         raise ValueError(f"compare --zoo: got {', '.join(given)}; expected only --cases, --columns, --scale, --seeds and --out.")
     cases, columns = _chosen("case", options.cases, CASES), _chosen("column", options.columns, dict.fromkeys(COLUMNS))
     scale, seeds = real("--scale", options.scale, low=1e-6, high=100.0), values.seeds(options.seeds)
     folder = StudyFolder.create(options.out or FOLDER, "The zoo", zoo_runs(cases, columns, seeds, scale))
-    found = run_here(folder, options)
+    found = run(folder, options)
     made = results(found)
     write_tables(made, columns, folder.path, options.command)
     Console().print(table(made, columns))

@@ -1,25 +1,21 @@
-"""Where things are kept between processes that can be made again."""
+"""Folders for what can be computed again: reference tables and compiled programs."""
 
 import hashlib
 import os
 import platform
-import sys
 from pathlib import Path
+
+import platformdirs
 
 
 def cache_directory() -> Path:
-    """$FREDHOLM_CACHE, else the user's cache directory of this system."""
-    if chosen := os.environ.get("FREDHOLM_CACHE"):
-        return Path(chosen)
-    if chosen := os.environ.get("XDG_CACHE_HOME"):
-        return Path(chosen) / "fredholm"
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "fredholm" / "Cache"
-    return Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache") / "fredholm"
+    """$FREDHOLM_CACHE; default: the user's cache directory on this system, on Linux $XDG_CACHE_HOME/fredholm or ~/.cache/fredholm."""
+    chosen = os.environ.get("FREDHOLM_CACHE")
+    return Path(chosen) if chosen else platformdirs.user_cache_path("fredholm", appauthor=False)
 
 
 def processor_directory(name: str) -> Path:
-    """For what holds instructions of this processor: a home that machines share has a folder for each kind."""
+    """A folder for compiled code, one for each kind of processor: machines of different kinds may share a home directory."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
         processor = "".join(sorted({line for line in lines if line.startswith(("model name", "flags", "Features"))}))

@@ -2,42 +2,52 @@
 
 import difflib
 import math
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import jax
 import numpy as np
 from jax.core import Tracer
+from jaxtyping import Array, Real
+
+Number = float | int | np.number | np.ndarray | Array  # a number as it is given: its shape is still to be checked
+Numbers = Number | Sequence[Number] | Sequence[Sequence[Number]]  # numbers as they are given: an array, or tuples and lists
+if TYPE_CHECKING:
+    Scalar = float | Array  # numpy's numbers count as floats here: a sum of one of them and a JAX array is a JAX array
+else:
+    Scalar = float | int | np.number | Real[np.ndarray | Array, ""]  # a number after the check; it is traced where it depends on x
+Vector = tuple[float, ...] | Real[Array, "_"]  # the coordinates of a point after the check
 
 
-def is_concrete(*values: Any) -> bool:
-    """True when none of the values is being traced, so that its number can be looked at."""
+def is_concrete(*values: object) -> bool:
+    """True where no value is traced, so that the numbers are known."""
     return not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(values))
 
 
-def limit(name: str, value: Any) -> Any:
-    """One end of a range: a float where the number is known, else a scalar array, where it depends on x."""
-    if hasattr(value, "shape") and value.shape != ():
-        raise ValueError(f"{name}: got an array of shape {value.shape}; expected a scalar. x is a point of shape (d,): write x[0], not x.")
-    if hasattr(value, "dtype"):
-        return value
+def limit(name: str, value: Number) -> Scalar:
+    """One end of a range: a float where the number is known, a scalar array where it depends on x."""
+    if isinstance(value, (Array, np.ndarray, np.generic)):
+        if value.shape != ():
+            raise ValueError(
+                f"{name}: got an array of shape {value.shape}; expected a scalar. x is a point of shape (d,): write x[0], not x."
+            )
+        return value  # type: ignore[return-value]
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"{name}: got {value!r}; expected a finite number. For an unbounded range use HalfLine.")
     return real(name, value)
 
 
-def positive_integer(name: str, value: Any, *, least: int = 1) -> int:
+def positive_integer(name: str, value: object, *, least: int = 1) -> int:
     """`value` as an `int` of at least `least`, or a `ValueError` that names the argument."""
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not whole or value < least:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise ValueError(f"{name}: got {value!r}; expected a whole number of at least {least}.")
     return int(value)
 
 
-def real(name: str, value: Any, *, low: float = -math.inf, high: float = math.inf, below: float = math.inf) -> float:
+def real(name: str, value: object, *, low: float = -math.inf, high: float = math.inf, below: float = math.inf) -> float:
     """`value` as a finite `float` in [low, high] and strictly below `below`, or a `ValueError` that names the argument."""
     try:
-        number = float(value)
+        number = float(value)  # type: ignore[arg-type]  # what cannot be a float raises
     except (TypeError, ValueError):
         raise ValueError(f"{name}: got {value!r}; expected a number.") from None
     if not math.isfinite(number) or not low <= number <= high or number >= below:
@@ -49,7 +59,7 @@ def real(name: str, value: Any, *, low: float = -math.inf, high: float = math.in
     return number
 
 
-def vector(name: str, value: Any) -> Any:
+def vector(name: str, value: object) -> Vector:
     """A point's coordinates: a tuple of floats where the numbers are known, else an array of shape (d,).
 
     Known numbers stay Python floats, so that the same domain serves float32 and float64 runs without loss.
@@ -72,3 +82,22 @@ def nearest(kind: str, name: str, known: Iterable[str]) -> ValueError:
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
     hint = f" Did you mean {close[0]!r}?" if close else ""
     return ValueError(f"unknown {kind} {name!r}.{hint} Known: {', '.join(known)}.")
+
+
+def rows(name: str, value: object) -> Real[np.ndarray | Array, "n d"]:
+    """Points as an array of shape (n, d): (n,) are n numbers, n points of the line."""
+    array = value if isinstance(value, jax.Array) else np.asarray(value, float)
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != 2 or 0 in array.shape:
+        raise ValueError(f"{name}: got shape {array.shape}; expected (n, d), one point in each row, or (n,) for points of the line.")
+    if is_concrete(array) and not np.all(np.isfinite(np.asarray(array))):
+        raise ValueError(f"{name}: got a number that is not finite.")
+    return array
+
+
+def positive(name: str, value: Scalar, meaning: str) -> Scalar:
+    """A positive number, checked where it is known."""
+    if is_concrete(value) and not 0 < float(value) < math.inf:
+        raise ValueError(f"{name}: got {float(value):g}; expected a positive, finite number ({meaning}).")
+    return value

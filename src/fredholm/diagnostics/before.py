@@ -9,7 +9,7 @@ from fredholm.diagnostics.tails import heavy_tails
 from fredholm.diagnostics.uniqueness import undetermined
 from fredholm.diagnostics.validation import check_equation
 from fredholm.functions.constrained import form_of
-from fredholm.methods import AbstractMethod
+from fredholm.methods.protocol import AbstractMethod
 from fredholm.training.settings import RunSettings
 from fredholm.training.status import ProblemWarning
 

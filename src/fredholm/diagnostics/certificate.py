@@ -2,13 +2,12 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Key, PyTree
 
 from fredholm.common.statistics import student_interval
 from fredholm.diagnostics.uniqueness import GAUSS, HIGHEST_DEGREE, NET, Perturbed, exponents_of, polynomials
@@ -24,6 +23,7 @@ REPLICATES = 32  # independent estimates of the loss, whose spread is the interv
 POINTS = 64  # points x in each of them
 NODES = 64  # nodes of each of the two independent draws at each x
 PARTS, PART = 8, 256  # independent sets of points for the contraction, and how many points each has
+Measured = Callable[[Equation, Field, Key[Array, ""]], PyTree]  # of an equation and its u, from random numbers of its own
 OUTSIDE = 1.1  # an integral that looks at u further out than this, where the domain is [-1, 1], is no operator on the domain
 
 
@@ -67,12 +67,12 @@ def certificates(equations: Sequence[Equation], fields: Sequence[Field], number:
     return found
 
 
-def _losses(equation: Equation) -> Callable[[Equation, Field, Any], np.ndarray]:
+def _losses(equation: Equation) -> Measured:
     """`losses(equation, u, key)`: independent unbiased estimates of the true loss, each from points and nodes of its own."""
     rules = independent_rules(equation, net=NODES)
 
-    def compute(equation: Equation, u: Field, key: Any) -> Float[Array, "r"]:
-        def one(key: Any) -> Float[Array, ""]:
+    def compute(equation: Equation, u: Field, key: Key[Array, ""]) -> Float[Array, "r"]:
+        def one(key: Key[Array, ""]) -> Float[Array, ""]:
             key_points, key_nodes = jax.random.split(key)
             points = jax.vmap(equation.domain.sample)(jax.random.split(key_points, POINTS))
             values = jax.vmap(lambda x, k: independent_rows(u, equation, rules, x, k).loss())(points, jax.random.split(key_nodes, POINTS))
@@ -83,16 +83,16 @@ def _losses(equation: Equation) -> Callable[[Equation, Field, Any], np.ndarray]:
     return _compiled(compute)
 
 
-def _compiled(compute: Callable[[Equation, Field, Any], Any]) -> Callable[[Equation, Field, Any], Any]:
+def _compiled(compute: Measured) -> Measured:
     """The function as one program for every seed: what differs between seeds are the arrays of equation and network."""
-    static: list[Any] = []
+    static: list[PyTree] = []
 
     @jax.jit
-    def run(arrays: Any, key: Any) -> Any:
+    def run(arrays: PyTree, key: Key[Array, ""]) -> PyTree:
         equation, u = eqx.combine(arrays, static[0])
         return compute(equation, u, key)
 
-    def call(equation: Equation, u: Field, key: Any) -> Any:
+    def call(equation: Equation, u: Field, key: Key[Array, ""]) -> PyTree:
         arrays, rest = eqx.partition((equation, u), eqx.is_array)
         static[:] = static or [rest]
         return jax.tree.map(np.asarray, run(arrays, key))
@@ -100,7 +100,7 @@ def _compiled(compute: Callable[[Equation, Field, Any], Any]) -> Callable[[Equat
     return call
 
 
-def _stretched(equation: Equation) -> Callable[[Equation, Field, Any], Any] | None:
+def _stretched(equation: Equation) -> Measured | None:
     """`stretched(equation, u, key)`: test functions at random points, and what the integrals, linearised about u, make of them. None
     where f is not u itself, or where the integrals look at u outside of the domain."""
     if equation.f is None or not equation.integrals or equation.outputs != 1 or equation.unknowns:
@@ -113,11 +113,11 @@ def _stretched(equation: Equation) -> Callable[[Equation, Field, Any], Any] | No
     low, high = known.min(axis=0), known.max(axis=0)
     center, scale = (low + high) / 2, np.where(high > low, (high - low) / 2, 1.0)
 
-    def compute(equation: Equation, u: Field, key: Any) -> Any:
-        def perturbed(coefficients: Any) -> Field:
+    def compute(equation: Equation, u: Field, key: Key[Array, ""]) -> tuple[Array, ...]:
+        def perturbed(coefficients: Float[Array, "1 k"]) -> Field:
             return Field(Perturbed(u.network, coefficients, center, scale, exponents, False), u.unknowns, u.inputs, u.outputs)
 
-        def at_one_point(key: Any) -> Any:
+        def at_one_point(key: Key[Array, ""]) -> tuple[Array, ...]:
             x = equation.domain.sample(key)
             nodes = draw(equation, rules, x, key)
             start = jnp.zeros((1, len(exponents)))
@@ -134,7 +134,7 @@ def _stretched(equation: Equation) -> Callable[[Equation, Field, Any], Any] | No
 
     run = _compiled(compute)
 
-    def call(equation: Equation, u: Field, key: Any) -> Any:
+    def call(equation: Equation, u: Field, key: Key[Array, ""]) -> tuple[np.ndarray, np.ndarray] | None:
         with jax.enable_x64(True):
             basis, local, inner, furthest = run(equation, u, key)
         is_identity = np.abs(local - basis).max() < 1e-3 * np.abs(basis).max()

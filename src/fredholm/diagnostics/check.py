@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import jax
 
@@ -14,10 +13,11 @@ from fredholm.diagnostics.validation import check_equation
 from fredholm.equation.equation import Equation
 from fredholm.equation.evaluation import METRICS
 from fredholm.equation.probe import fresh_field, pick, sample_points
-from fredholm.functions.constrained import form_of
+from fredholm.functions.constrained import Form, form_of
 from fredholm.functions.mlp import MLP
 from fredholm.functions.protocol import as_network
-from fredholm.rules import AbstractRule, MonteCarlo
+from fredholm.rules.base import AbstractRule
+from fredholm.rules.monte_carlo import MonteCarlo
 
 
 def check(problem: Equation, *, rule: AbstractRule | None = None, network: object = None) -> Report:
@@ -117,7 +117,7 @@ ENDLESS = (
 )
 
 
-def _variance(problem: Equation, form: Callable[..., Any] | None) -> list[Finding]:
+def _variance(problem: Equation, form: Form | None) -> list[Finding]:
     if not any(residual.integrals for residual in (problem, *problem.conditions)):
         return []
     return [Finding("warning", "variance", describe_heavy_tail(found)) for found in heavy_tails(problem, form)] or [
@@ -125,7 +125,7 @@ def _variance(problem: Equation, form: Callable[..., Any] | None) -> list[Findin
     ]
 
 
-def _uniqueness(problem: Equation, form: Callable[..., Any] | None) -> list[Finding]:
+def _uniqueness(problem: Equation, form: Form | None) -> list[Finding]:
     found = undetermined(problem, form)
     if found is None:
         return [Finding("ok", "uniqueness", "the equation and its conditions notice every test function")]

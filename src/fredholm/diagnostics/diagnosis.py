@@ -3,14 +3,14 @@
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float, Int, Key, PyTree
 
 from fredholm.common.findings import Finding, Report
 from fredholm.diagnostics.certificate import Certificate, certificates
@@ -29,8 +29,10 @@ from fredholm.functions.field import Field, Function
 from fredholm.functions.mlp import MLP, Perceptron
 from fredholm.functions.protocol import AbstractNetwork
 from fredholm.methods.protocol import AbstractMethod, Rows, Trained, independent_rows
-from fredholm.optimizers import Adam, Cosine, Muon
-from fredholm.rules import AbstractRule
+from fredholm.optimizers.adam import Adam
+from fredholm.optimizers.muon import Muon
+from fredholm.optimizers.schedules import Cosine
+from fredholm.rules.base import AbstractRule
 
 if TYPE_CHECKING:
     import xarray
@@ -45,6 +47,7 @@ DOWNHILL = 0.5  # a search that lowers the loss by this share shows that there i
 DEAD = 0.25  # the share of units that never fire from which on a network has lost much of what it could do
 WIDTH, DEPTH = 64, 3  # of a network that should be large enough
 BETTER = Adam(3e-3, Cosine())
+Descent = tuple[PyTree, PyTree, Float[Array, ""]]  # parameters, the optimiser's state, and the least loss so far
 
 
 class TrueLoss(AbstractMethod[None]):
@@ -148,7 +151,7 @@ def _dead_units(subject: Trained) -> list[Finding]:
     ]
 
 
-def _inner(subject: Trained) -> Any:
+def _inner(subject: Trained) -> Function:
     """The network itself, without the form that it may stand in."""
     network = subject.u.network
     return network.network.network if isinstance(network, Formed) else network
@@ -226,8 +229,8 @@ def search(subject: Trained) -> float:
     start, rest = eqx.partition(u, eqx.is_inexact_array)
 
     @jax.jit
-    def descend(start: Any) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        def step(_: Any, carry: Any) -> Any:
+    def descend(start: PyTree) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        def step(_: Int[Array, ""], carry: Descent) -> Descent:
             parameters, state, least = carry
             value, slopes = jax.value_and_grad(lambda one: loss(eqx.combine(one, rest)))(parameters)
             updates, state = optimizer.update(slopes, state)

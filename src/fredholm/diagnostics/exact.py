@@ -1,20 +1,22 @@
 """Does the exact solution satisfy the equation? Its residual, with the error bar of the integrals."""
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float
 
 from fredholm.common.compiling import compiled_once
 from fredholm.equation.equation import Equation, residuals
 from fredholm.equation.estimate import draw, estimate
 from fredholm.equation.probe import measures_of, sample_points
 from fredholm.equation.reference import independent_rule, reference_rule
-from fredholm.equation.residual import AbstractResidual, as_vector
+from fredholm.equation.residual import AbstractResidual, Place, as_vector
 from fredholm.functions.field import Field
-from fredholm.rules import AbstractRule
+from fredholm.rules.base import AbstractRule
 
 PLACES = 32  # points x
 NODES, REPLICATES = 1 << 10, 8  # of a scrambled net, which gives each integral with an error bar
@@ -25,9 +27,10 @@ WRONG = 0.25  # the share of points with a residual from which on the solution i
 class Truth(eqx.Module):
     """The exact solution as a network."""
 
-    exact: Any
+    exact: Callable[..., Any] | None
 
-    def __call__(self, x: Any) -> Any:
+    def __call__(self, x: Float[Array, "d"]) -> Float[Array, "m"]:
+        assert self.exact is not None
         return as_vector("exact", self.exact(x))
 
 
@@ -69,12 +72,12 @@ def _converged(residual: AbstractResidual) -> list[AbstractRule]:
     ]
 
 
-def _residual(where: str, residual: AbstractResidual, rules: Any, u: Field) -> ExactResidual:
+def _residual(where: str, residual: AbstractResidual, rules: Sequence[AbstractRule], u: Field) -> ExactResidual:
     points = sample_points(residual, PLACES, seed=4)
 
     @compiled_once
     @jax.vmap
-    def parts(x: Any) -> Any:
+    def parts(x: Place) -> tuple[Float[Array, "e"], Float[Array, "r e"]]:
         local = residual.local_residual(u, x)
         keys = jax.random.split(jax.random.key(5), REPLICATES)
         inside = jax.lax.map(lambda key: estimate(residual, u, x, draw(residual, rules, x, key)), keys)

@@ -1,18 +1,17 @@
 """Do the integrals have a variance? Where they have none, random nodes never settle, however many there are."""
 
-from collections.abc import Callable
-from typing import Any
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float, Key
 
 from fredholm.common.compiling import compiled_once
 from fredholm.equation.equation import Equation
 from fredholm.equation.probe import fresh_field, pick, sample_points
 from fredholm.equation.residual import AbstractResidual, Integral
-from fredholm.functions.constrained import Constrained
+from fredholm.functions.constrained import Constrained, Form
+from fredholm.functions.field import Field
 from fredholm.functions.mlp import MLP
 
 PROBE = MLP(8, 1, "tanh")
@@ -38,7 +37,7 @@ def tail_index(values: np.ndarray) -> float:
     return np.inf if excess == 0 else 1 / excess
 
 
-def heavy_tails(equation: Equation, form: Callable[..., Any] | None = None) -> list[HeavyTail]:
+def heavy_tails(equation: Equation, form: Form | None = None) -> list[HeavyTail]:
     """The integrals of the equation and of its conditions that look as if a random node had infinite variance; `form` is that of a
     `Constrained` network."""
     found = []
@@ -55,11 +54,11 @@ def heavy_tails(equation: Equation, form: Callable[..., Any] | None = None) -> l
     return found
 
 
-def _index(residual: AbstractResidual, integral: Integral, u: Any) -> float:
+def _index(residual: AbstractResidual, integral: Integral, u: Field) -> float:
     """The median index over a few x."""
 
     @compiled_once
-    def sampled(key: Any) -> Any:
+    def sampled(key: Key[Array, ""]) -> Float[Array, "*k"]:
         x = residual.law.sample(key)
         measure = integral.measure(x)
         if measure.samples is not None:

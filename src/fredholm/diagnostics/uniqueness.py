@@ -3,27 +3,27 @@
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Key, PyTree
 
 from fredholm.common.compiling import compiled_once
-from fredholm.domains import AbstractDomain, Base
-from fredholm.equation.conditions import AbstractCondition
+from fredholm.domains.base import AbstractDomain, Base
 from fredholm.equation.equation import Equation, residuals
 from fredholm.equation.estimate import draw, estimate
 from fredholm.equation.probe import fresh_field, pick, sample_points
 from fredholm.equation.reference import reference_rules
-from fredholm.equation.residual import AbstractResidual, network_point
-from fredholm.functions.constrained import Formed
-from fredholm.functions.field import Field
+from fredholm.equation.residual import AbstractCondition, AbstractResidual, Integral, Place, network_point
+from fredholm.functions.constrained import Form, Formed
+from fredholm.functions.field import Field, Function
 from fredholm.functions.mlp import MLP
-from fredholm.rules import AbstractRule
+from fredholm.rules.base import AbstractRule
 
+Numbers = TypeVar("Numbers", np.ndarray, Array)
 PROBE = MLP(8, 1, "tanh")  # about which function the equation is linearised
 POINTS = 128  # points of the equation, and of each of its conditions, at least
 GAUSS, NET = (24, 12), 512  # nodes of the integrals, on each of one and of two axes, and on more
@@ -64,7 +64,7 @@ class Perturbed(eqx.Module):
     domain, $|\xi_i| \le 1$, and falls as $e^{-30(|\xi_i| - 1)^2}$ beyond.
     """
 
-    network: Any
+    network: Function
     coefficients: Float[Array, "m k"]
     center: np.ndarray  # of shape (d,)
     scale: np.ndarray  # of shape (d,)
@@ -77,12 +77,13 @@ class Perturbed(eqx.Module):
         return value * jnp.exp(-FALL * jnp.sum(jnp.maximum(jnp.abs(xi) - 1, 0.0) ** 2)) if self.falls else value
 
 
-def polynomials(exponents: np.ndarray, x: Any) -> Any:
+def polynomials(exponents: np.ndarray, x: Numbers) -> Numbers:
     """Every monomial of a point; QR makes them orthonormal later."""
-    return (x[..., None, :] ** exponents).prod(axis=-1)
+    powers: Any = x[..., None, :] ** exponents  # numpy's or JAX's, whose products type checkers do not tell apart
+    return powers.prod(axis=-1)
 
 
-def undetermined(equation: Equation, form: Callable[..., Any] | None = None) -> Undetermined | None:
+def undetermined(equation: Equation, form: Form | None = None) -> Undetermined | None:
     """What the equation and its conditions leave open, or None; `form` is that of a `Constrained` network."""
     with jax.enable_x64(True):
         equation = equation.realize(jax.random.key(0))
@@ -119,18 +120,17 @@ def _whitened(jacobian: np.ndarray, orthonormal: np.ndarray, outputs: int) -> np
 
 
 def _jacobians(
-    equation: Equation, u: Field, center: Any, scale: Any, exponents: np.ndarray, form: Callable[..., Any] | None
+    equation: Equation, u: Field, center: np.ndarray, scale: np.ndarray, exponents: np.ndarray, form: Form | None
 ) -> Iterator[np.ndarray]:
     """The derivative of the equation's residual, then of each condition's, by the coefficients of the test functions and the unknowns."""
     own = [rule for residual in (equation, *equation.conditions) for rule in reference_rules(residual, gauss=GAUSS, net=NET)]
     names = sorted(u.unknowns)
     count = max(POINTS, 2 * u.outputs * len(exponents))
     falls = not all(measure.is_finite for measure in _measures(equation))
-    for number, (residual, rules) in enumerate(residuals(equation, own)):
-        if isinstance(residual, AbstractCondition) and residual.weight == 0:
-            continue
+    start = (jnp.zeros((u.outputs, len(exponents))), [u.unknowns[name] for name in names])
 
-        def value(parameters: Any, x: Any, residual: AbstractResidual = residual, rules: Sequence[AbstractRule] = rules) -> Any:
+    def slopes_of(residual: AbstractResidual, rules: Sequence[AbstractRule]) -> tuple[Array, list[Array]]:
+        def value(parameters: tuple[Float[Array, "m k"], list[Float[Array, ""]]], x: Place) -> Float[Array, "e"]:
             coefficients, unknowns = parameters
             network = Perturbed(u.network, coefficients, center, scale, exponents, falls)
             if form is not None:
@@ -139,17 +139,22 @@ def _jacobians(
             nodes = draw(residual, rules, x, jax.random.key(0))
             return residual.local_residual(field, x) + residual.sign * estimate(residual, field, x, nodes)
 
-        start = (jnp.zeros((u.outputs, len(exponents))), [u.unknowns[name] for name in names])
-
         @compiled_once
-        def jacobian(start: Any, key: Any, residual: Any = residual, rules: Any = rules, number: int = number, value: Any = value) -> Any:
-            keys = jax.random.split(key, count)
-            points = residual.points(POINTS, rules, key) if number else jax.vmap(residual.law.sample)(keys)
+        def jacobian(start: PyTree, key: Key[Array, ""]) -> PyTree:
+            if isinstance(residual, AbstractCondition):
+                points = residual.points(POINTS, rules, key)
+            else:
+                points = jax.vmap(residual.law.sample)(jax.random.split(key, count))
             return jax.vmap(jax.jacrev(value), in_axes=(None, 0))(start, points)
 
-        slopes = jacobian(start, jax.random.key(1))
-        n, e = slopes[0].shape[:2]
-        flat = [np.asarray(slopes[0]).reshape(n * e, -1), *(np.asarray(slope).reshape(n * e, 1) for slope in slopes[1])]
+        return jacobian(start, jax.random.key(1))
+
+    for residual, rules in residuals(equation, own):
+        if isinstance(residual, AbstractCondition) and residual.weight == 0:
+            continue
+        by_coefficients, by_unknowns = slopes_of(residual, rules)
+        n, e = by_coefficients.shape[:2]
+        flat = [np.asarray(by_coefficients).reshape(n * e, -1), *(np.asarray(slope).reshape(n * e, 1) for slope in by_unknowns)]
         yield np.concatenate(flat, axis=1) / np.sqrt(n)
 
 
@@ -161,7 +166,7 @@ def _places(equation: Equation) -> np.ndarray:
     nodes = []
     for integral in equation.integrals:
 
-        def inputs(key: Any, integral: Any = integral) -> Any:
+        def inputs(key: Key[Array, ""], integral: Integral = integral) -> Float[Array, "d"]:
             x = equation.domain.sample(key)
             t = integral.measure(x).draws(key, 1).points
             return integral.network_input(x, jax.tree.map(lambda leaf: leaf[0], t))
@@ -200,7 +205,13 @@ def _named(changes: np.ndarray, exponents: np.ndarray, outputs: int, usual: floa
 
 
 def _described(
-    equation: Equation, direction: np.ndarray, orthonormal: np.ndarray, exponents: np.ndarray, center: Any, scale: Any, places: Any
+    equation: Equation,
+    direction: np.ndarray,
+    orthonormal: np.ndarray,
+    exponents: np.ndarray,
+    center: np.ndarray,
+    scale: np.ndarray,
+    places: np.ndarray,
 ) -> str:
     """An unknown and what goes with it, or a function by some of its values."""
     k, m = len(exponents), equation.outputs
@@ -230,40 +241,40 @@ def _has_no_end(domain: AbstractDomain) -> bool:
     return any(base in (Base.NORMAL, Base.HALF_LINE) for base in domain.bases)
 
 
-def _looks_outside(equation: Equation, u: Field, center: Any, scale: Any) -> bool:
+def _looks_outside(equation: Equation, u: Field, center: np.ndarray, scale: np.ndarray) -> bool:
     """Whether a function that is 0 in the box of the domain, and not outside, changes the residual."""
     points = sample_points(equation, 32, seed=2)
     if network_point(points) is None or _has_no_end(equation.domain):
         return False
     rules = reference_rules(equation, gauss=GAUSS, net=NET)
 
-    def beyond(p: Any) -> Any:
+    def beyond(p: Float[Array, "d"]) -> Float[Array, ""]:
         return jnp.sum(jnp.maximum(jnp.abs(p - center) / scale - 1 - 2 * MARGIN, 0.0) ** 3)
 
-    def value(u: Field, x: Any) -> Any:
+    def value(u: Field, x: Place) -> Float[Array, "e"]:
         return equation.local_residual(u, x) + equation.sign * estimate(equation, u, x, draw(equation, rules, x, jax.random.key(0)))
 
     return bool(np.any(compiled_once(jax.vmap(lambda x: _slope(value, u, beyond, x)))(points) != 0))
 
 
-def _slope(value: Callable[..., Any], u: Field, function: Callable[..., Any], x: Any) -> Any:
+def _slope(value: Callable[[Field, Place], Array], u: Field, function: Function, x: Place) -> Float[Array, "e"]:
     """How value(u, x) changes with the amplitude of a function that is added to u."""
 
-    def added(amplitude: Any) -> Any:
+    def added(amplitude: Float[Array, ""]) -> Float[Array, "e"]:
         return value(Field(lambda p: u.network(p) + amplitude * function(p), u.unknowns, u.inputs, u.outputs), x)
 
     return jax.jvp(added, (jnp.zeros(()),), (jnp.ones(()),))[1]
 
 
-def _orders(equation: Equation, u: Field, center: Any, scale: Any) -> tuple[int, ...] | None:
+def _orders(equation: Equation, u: Field, center: np.ndarray, scale: np.ndarray) -> tuple[int, ...] | None:
     """The order of the derivatives of f along each axis: a wave of s radians is magnified by s to that power."""
     points = sample_points(equation, 32, seed=2)
     if equation.f is None or network_point(points) is None or equation.inputs > 20:
         return None
 
     @compiled_once
-    def size(direction: Any, radians: Any) -> Any:
-        def wave(p: Any) -> Any:
+    def size(direction: Float[Array, "d"], radians: Float[Array, ""]) -> Float[Array, ""]:
+        def wave(p: Float[Array, "d"]) -> Float[Array, ""]:
             return jnp.cos(radians * jnp.dot(direction, (p - center) / scale) + 0.3)
 
         return jnp.sqrt(jnp.mean(jax.vmap(lambda x: _slope(equation.local_residual, u, wave, x))(points) ** 2))

@@ -1,25 +1,25 @@
 """Before anything is compiled: the equation is tried on a few concrete points, and what is wrong with it is said in its own terms."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Key
+from jaxtyping import Array, Bool, Float, Key, PyTree
 
 from fredholm.common.compiling import compiled_once
 from fredholm.equation.conditions import IntegralCondition
 from fredholm.equation.equation import Equation, residuals
 from fredholm.equation.estimate import draw, weighted_integrand
 from fredholm.equation.probe import POINTS, fresh, pick, points_of, show, traced
-from fredholm.equation.residual import AbstractResidual
+from fredholm.equation.residual import AbstractResidual, Integral, Place
 from fredholm.functions.field import Field
 from fredholm.functions.protocol import AbstractNetwork
-from fredholm.rules import AbstractRule
+from fredholm.rules.base import AbstractRule
 
 TRIES = 16
+Flags = list[Bool[Array, "*n"]]  # of one residual: of its local part, then of each integrand
 
 
 def check_equation(equation: Equation, rules: Sequence[AbstractRule], network: AbstractNetwork) -> None:
@@ -42,7 +42,7 @@ def check_equation(equation: Equation, rules: Sequence[AbstractRule], network: A
             raise ValueError(f"exact: it returned {truth.shape[1]} value(s); expected {equation.outputs}, as Equation(outputs=...) says.")
 
 
-def _check_limits(where: str, residual: AbstractResidual, rules: Sequence[AbstractRule], points: Sequence[Any]) -> None:
+def _check_limits(where: str, residual: AbstractResidual, rules: Sequence[AbstractRule], points: Sequence[Place]) -> None:
     """The measures at concrete points, where a reversed limit can be seen, and traced, as the training will need them."""
     for number, (integral, rule) in enumerate(zip(residual.integrals, rules, strict=True)):
         name = f"{where}integral {number + 1}"
@@ -55,7 +55,7 @@ def _check_limits(where: str, residual: AbstractResidual, rules: Sequence[Abstra
         traced(f"{name}: over", lambda integral=integral: jax.eval_shape(lambda at: integral.measure(at).mass * jnp.ones(()), points[0]))
 
 
-def _shapes(where: str, residual: AbstractResidual, u: Field, x: Any, rules: Sequence[AbstractRule]) -> dict[str, int]:
+def _shapes(where: str, residual: AbstractResidual, u: Field, x: Place, rules: Sequence[AbstractRule]) -> dict[str, int]:
     """How many values f, y and g, or a condition's parts, give."""
     if isinstance(residual, Equation):
         name = "y" if residual.f is None else "f"
@@ -64,7 +64,7 @@ def _shapes(where: str, residual: AbstractResidual, u: Field, x: Any, rules: Seq
     shapes = {f"{where}{name}": _size(f"{where}{name} at one x", residual.local_residual, u, x)}
     for number, (integral, rule) in enumerate(zip(residual.integrals, rules, strict=True)):
 
-        def value(u: Field, x: Any, integral: Any = integral, rule: AbstractRule = rule) -> Any:
+        def value(u: Field, x: Place, integral: Integral = integral, rule: AbstractRule = rule) -> Float[Array, "e"]:
             nodes = rule.nodes(integral.measure(x), jax.random.key(0))
             return integral.integrand(u, x, jax.tree.map(lambda leaf: leaf[0], nodes.points))
 
@@ -72,7 +72,7 @@ def _shapes(where: str, residual: AbstractResidual, u: Field, x: Any, rules: Seq
     return shapes
 
 
-def _size(name: str, compute: Callable[[Field, Any], Any], u: Field, x: Any) -> int:
+def _size(name: str, compute: Callable[[Field, Place], Array], u: Field, x: Place) -> int:
     return traced(name, lambda: eqx.filter_eval_shape(compute, u, x)).shape[0]
 
 
@@ -87,16 +87,16 @@ def _check_shapes(where: str, shapes: dict[str, int]) -> None:
             )
 
 
-def _are_finite(equation: Equation, rules: Sequence[AbstractRule], network: AbstractNetwork, stacked: list[Any]) -> list[list[Any]]:
+def _are_finite(equation: Equation, rules: Sequence[AbstractRule], network: AbstractNetwork, stacked: list[PyTree]) -> list[Flags]:
     """Whether f − y and every g of each residual are finite at points x, with a fresh network."""
 
-    def at_one_point(u: Field, residual: AbstractResidual, own: Sequence[AbstractRule], x: Any) -> list[Any]:
+    def at_one_point(u: Field, residual: AbstractResidual, own: Sequence[AbstractRule], x: Place) -> Flags:
         finite = [jnp.all(jnp.isfinite(residual.local_residual(u, x)))]
         for integral, nodes in zip(residual.integrals, draw(residual, own, x, jax.random.key(0)), strict=True):
             finite.append(jnp.all(jnp.isfinite(weighted_integrand(integral, u, x, nodes))))
         return finite
 
-    def at_all_points(key: Key[Array, ""], stacked: list[Any]) -> list[list[Any]]:
+    def at_all_points(key: Key[Array, ""], stacked: list[PyTree]) -> list[Flags]:
         u = fresh(equation, network, key)
         parts = zip(residuals(equation, rules), stacked, strict=True)
         return [jax.vmap(lambda x, one=one, own=own: at_one_point(u, one, own, x))(some) for (one, own), some in parts]
@@ -104,7 +104,7 @@ def _are_finite(equation: Equation, rules: Sequence[AbstractRule], network: Abst
     return compiled_once(at_all_points)(jax.random.key(0), stacked)
 
 
-def _check_finite(where: str, residual: AbstractResidual, flags: list[Any], stacked: Any) -> None:
+def _check_finite(where: str, residual: AbstractResidual, flags: Flags, stacked: PyTree) -> None:
     """Names the first x where f, y or g is not finite."""
     for number, finite in enumerate(flags):
         for index in np.flatnonzero(~np.asarray(finite)):

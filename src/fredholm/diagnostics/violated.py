@@ -1,20 +1,20 @@
 """Does a condition hold? Where the equation does and its condition does not, u is another of the equation's solutions."""
 
 import math
-from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Key
 
 from fredholm.common.findings import Finding
-from fredholm.equation.conditions import AbstractCondition, Condition, IntegralCondition
+from fredholm.equation.conditions import Condition, IntegralCondition
 from fredholm.equation.equation import Equation
 from fredholm.equation.estimate import draw, estimate
 from fredholm.equation.reference import independent_rules
+from fredholm.equation.residual import AbstractCondition, Place
 from fredholm.functions.field import Field
-from fredholm.rules import MonteCarlo
+from fredholm.rules.monte_carlo import MonteCarlo
 
 POINTS = 512  # at which a condition is looked at
 VIOLATED = 0.01  # a condition whose squared residual is above this share of its squared terms does not hold
@@ -45,7 +45,7 @@ def _share(condition: AbstractCondition, u: Field) -> float:
         return 0.0
     zero = jax.tree.map(lambda leaf: jnp.zeros_like(leaf) if eqx.is_inexact_array(leaf) else leaf, u)
 
-    def terms(x: Any, key: Any) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    def terms(x: Place, key: Key[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
         nodes = draw(condition, rules, x, key)
         r, without = (condition.local_residual(one, x) + condition.sign * estimate(condition, one, x, nodes) for one in (u, zero))
         return jnp.sum(r**2), jnp.sum(without**2) + jnp.sum((r - without) ** 2)

@@ -1,10 +1,10 @@
 """Where x lives and what is integrated over: measures, written as maps of simple base measures."""
 
-from fredholm.domains.base import AbstractDomain, Atoms, Base, Nodes
-from fredholm.domains.combined import Law, Point, Product, Record
+from fredholm.domains.base import AbstractDistribution, AbstractDomain, Atoms, Base, Nodes, Record
+from fredholm.domains.combined import Law, Point, Product
 from fredholm.domains.disc import Disc
 from fredholm.domains.discrete import Discrete, Jumps, PoissonCounts
-from fredholm.domains.distributions import AbstractDistribution, Exponential, LogNormal, Normal, PowerLaw
+from fredholm.domains.distributions import Exponential, LogNormal, Normal, PowerLaw
 from fredholm.domains.flat import Box, Interval, Simplex
 from fredholm.domains.normalized_sphere import NormalizedSphere
 from fredholm.domains.offline import Given, Offline

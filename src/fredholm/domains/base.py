@@ -2,15 +2,13 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key
-
-from fredholm.common.linear_algebra import orthonormal_columns
+from jaxtyping import Array, Float, Key, PyTree
 
 
 @dataclass(frozen=True)
@@ -81,7 +79,7 @@ class Atoms(Base):
 class Nodes(eqx.Module):
     r"""Points $t_i$ and weights $w_i$ such that $\int g\,d\mu \approx \sum_i w_i\, g(t_i)$."""
 
-    points: Any  # k points, stacked along the first axis of every leaf
+    points: PyTree  # k points, stacked along the first axis of every leaf
     weights: Float[Array, "k"]
 
 
@@ -122,7 +120,7 @@ class AbstractDomain(eqx.Module):
         """How many independent samples there are of a measure that is known by given samples only; None where there is no limit."""
         return None
 
-    def density(self, point: Any) -> Float[Array, ""]:
+    def density(self, point: Float[Array, "d"]) -> Float[Array, ""]:
         r"""The density of the measure at a point of $\mathbb{R}^d$, for importance sampling: Lebesgue measure has 1 inside, 0 outside."""
         raise ValueError(
             f"{type(self).__name__} has no density in space, so Importance(rule, proposal) with a proposal in space does not apply. "
@@ -143,7 +141,7 @@ class AbstractDomain(eqx.Module):
             )
         return jax.tree.map(lambda leaf: leaf[0], self.draws(key, 1).points)
 
-    def rotate(self, key: Key[Array, ""], points: Any) -> Any:
+    def rotate(self, key: Key[Array, ""], points: Float[Array, "n d"]) -> Float[Array, "n d"]:
         """The points, turned by one random rotation that leaves the measure as it is."""
         raise ValueError(
             f"{type(self).__name__} has no rotation that makes every single node uniform on it; got randomize=Rotation(). "
@@ -159,10 +157,34 @@ def _base_nodes(bases: tuple[Base, ...], key: Key[Array, ""], n: int) -> Float[A
     return jnp.stack([base.draw(keys[axis], n) for axis, base in enumerate(bases)], axis=-1)
 
 
-def haar_rotation(key: Key[Array, ""], dimension: int) -> Float[Array, "d d"]:
-    """An orthogonal matrix drawn from the Haar measure on O(d): Q of a Gaussian matrix, with a positive diagonal of R."""
-    if dimension == 2:  # A closed form, since it is faster: a rotation, and for half of the draws a reflection.
-        angle, flip = jax.random.uniform(key, (2,))
-        cos, sin, sign = jnp.cos(2 * jnp.pi * angle), jnp.sin(2 * jnp.pi * angle), jnp.where(flip < 0.5, 1.0, -1.0)
-        return jnp.stack([jnp.stack([cos, -sign * sin]), jnp.stack([sin, sign * cos])])
-    return orthonormal_columns(jax.random.normal(key, (dimension**2,)).reshape(dimension, dimension))
+class AbstractDistribution(AbstractDomain):
+    """A measure of mass 1."""
+
+    @property
+    def mass(self) -> float:
+        return 1.0
+
+
+@jax.tree_util.register_pytree_node_class
+class Record:
+    """One draw of a `Law`: its parts by name, as attributes."""
+
+    def __init__(self, **parts: object):
+        self.__dict__.update(parts)
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    def tree_flatten(self) -> tuple[tuple[object, ...], tuple[str, ...]]:
+        return tuple(self.__dict__.values()), tuple(self.__dict__)
+
+    @classmethod
+    def tree_unflatten(cls, names: tuple[str, ...], values: tuple[object, ...]) -> "Record":
+        return cls(**dict(zip(names, values, strict=True)))
+
+    def __repr__(self) -> str:
+        return f"Record({', '.join(f'{name}={value!r}' for name, value in self.__dict__.items())})"
+
+
+Place = Array | Record  # a point of a domain, or a record of named parts (a volume)

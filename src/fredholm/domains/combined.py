@@ -1,23 +1,23 @@
 """Points, products, and laws of named parts: domains made from domains."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from fredholm.common.checks import vector
-from fredholm.domains.base import AbstractDomain, Base
+from fredholm.common.checks import Numbers, Vector, vector
+from fredholm.domains.base import AbstractDomain, Base, Place, Record
 
 
 class Point(AbstractDomain):
     r"""One point p with mass 1: $\int g\,d\delta_p = g(p)$. `Point(0.0)` is a point of the line, `Point(0.0, 1.0)` one of the plane,
     `Point()` the one point of a space without dimensions: what holds once and not at every x."""
 
-    coordinates: Any  # p, of shape (d,)
+    coordinates: Vector  # p, of shape (d,)
 
-    def __init__(self, *coordinates: Any):
+    def __init__(self, *coordinates: Numbers):
         if not coordinates:
             self.coordinates = ()
             return
@@ -73,28 +73,6 @@ class Product(AbstractDomain):
     def density(self, point: Float[Array, "d"]) -> Float[Array, ""]:
         ends = [sum(part.dimension for part in self.parts[: i + 1]) for i in range(len(self.parts))]
         return jnp.prod(jnp.stack([part.density(point[end - part.dimension : end]) for part, end in zip(self.parts, ends, strict=True)]))
-
-
-@jax.tree_util.register_pytree_node_class
-class Record:
-    """One draw of a `Law`: its parts by name, as attributes."""
-
-    def __init__(self, **parts: Any):
-        self.__dict__.update(parts)
-
-    if TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any: ...
-
-    def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[str, ...]]:
-        return tuple(self.__dict__.values()), tuple(self.__dict__)
-
-    @classmethod
-    def tree_unflatten(cls, names: tuple[str, ...], values: tuple[Any, ...]) -> "Record":
-        return cls(**dict(zip(names, values, strict=True)))
-
-    def __repr__(self) -> str:
-        return f"Record({', '.join(f'{name}={value!r}' for name, value in self.__dict__.items())})"
 
 
 class Law(AbstractDomain):
@@ -154,7 +132,7 @@ def _map_parts(parts: tuple[AbstractDomain, ...], z: Float[Array, "k"]) -> list[
     return mapped
 
 
-def _unpack(name: str, part: AbstractDomain, point: Any) -> Any:
+def _unpack(name: str, part: AbstractDomain, point: Place) -> Place:
     return point[0] if name != "point" and isinstance(point, jax.Array) and part.dimension == 1 else point
 
 

@@ -1,12 +1,11 @@
 """Flat discs, in the plane or in space."""
 
 import math
-from typing import Any
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from fredholm.common.checks import is_concrete, vector
+from fredholm.common.checks import Number, Numbers, Scalar, Vector, is_concrete, vector
 from fredholm.domains.base import AbstractDomain, Base
 from fredholm.domains.round import plane_basis, radius_of
 
@@ -18,11 +17,11 @@ class Disc(AbstractDomain):
     `Circle(center, radius, normal)`, so that the two meet in Stokes' theorem.
     """
 
-    center: Any  # c, of shape (2,) or (3,)
-    radius: Any  # r, a positive number
-    normal: Any  # n, of shape (3,), normalised; None in the plane
+    center: Vector  # c, of shape (2,) or (3,)
+    radius: Scalar  # r, a positive number
+    normal: Vector | None  # n, of shape (3,), normalised; None in the plane
 
-    def __init__(self, center: Any, radius: Any = 1.0, normal: Any = None):
+    def __init__(self, center: Numbers, radius: Number = 1.0, normal: Numbers | None = None):
         self.center, self.radius = vector("Disc center", center), radius_of("Disc", radius)
         if len(self.center) not in (2, 3):
             raise ValueError(f"Disc: got a center in {len(self.center)} dimensions; expected 2, or 3 with a normal. Elsewhere use Ball.")

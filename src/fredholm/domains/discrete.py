@@ -1,16 +1,16 @@
 """Sums and jumps: measures made of atoms, and the intensity of a jump process."""
 
 import math
+from types import ModuleType
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float, Key, Real
 
-from fredholm.common.checks import is_concrete, positive_integer
-from fredholm.domains.base import AbstractDomain, Atoms, Base
-from fredholm.domains.distributions import AbstractDistribution, positive
+from fredholm.common.checks import Numbers, Scalar, Vector, is_concrete, positive, positive_integer, rows
+from fredholm.domains.base import AbstractDistribution, AbstractDomain, Atoms, Base
 
 TAIL = 1e-9  # the probability of a Poisson count that is cut off, unless `most` is given
 
@@ -22,10 +22,10 @@ class Discrete(AbstractDomain):
     their weights, where those are known numbers, else evenly, with weights that make up for it.
     """
 
-    points: Any  # t_i, of shape (n, d); they may depend on x
-    weights: Any  # w_i >= 0: known numbers, or an array of shape (n,) that depends on x
+    points: Real[np.ndarray | Array, "n d"]  # t_i, of shape (n, d); they may depend on x
+    weights: Vector  # w_i >= 0: known numbers, or an array of shape (n,) that depends on x
 
-    def __init__(self, points: Any, weights: Any = None):
+    def __init__(self, points: Numbers, weights: Numbers | None = None):
         self.points = rows("Discrete points", points)
         n = len(self.points)
         self.weights = (1.0,) * n if weights is None else _weights(weights, n)
@@ -59,16 +59,16 @@ class PoissonCounts(AbstractDistribution):
     `Discrete`, rules on one axis take every count.
     """
 
-    rate: Any  # lambda > 0; it may depend on x if `most` is given
+    rate: Scalar  # lambda > 0; it may depend on x if `most` is given
     most: int  # the largest count
 
-    def __init__(self, rate: Any, most: int | None = None):
+    def __init__(self, rate: Scalar, most: int | None = None):
         self.rate = positive("PoissonCounts rate", rate, "the mean number of jumps")
         if most is None and not is_concrete(rate):
             raise ValueError("PoissonCounts: the rate depends on x, so give the largest count, PoissonCounts(rate, most=20).")
         if is_concrete(rate):
             self.rate = float(rate)
-        self.most = _largest_count(self.rate) if most is None else positive_integer("PoissonCounts most", most)
+        self.most = _largest_count(float(self.rate)) if most is None else positive_integer("PoissonCounts most", most)
 
     @property
     def dimension(self) -> int:
@@ -91,10 +91,10 @@ class Jumps(AbstractDomain):
     In the generator of a jump-diffusion, `Integral(over=Jumps(0.5, Normal((0.0,), 0.2)), g=lambda u, x, t: u(x + t) - u(x))`.
     """
 
-    rate: Any  # lambda > 0, jumps in a unit of time; it may depend on x
+    rate: Scalar  # lambda > 0, jumps in a unit of time; it may depend on x
     size: AbstractDomain  # the law of a jump, a distribution
 
-    def __init__(self, rate: Any, size: AbstractDomain):
+    def __init__(self, rate: Scalar, size: AbstractDomain):
         self.rate, self.size = positive("Jumps rate", rate, "jumps in a unit of time"), size
         if not isinstance(size, AbstractDomain) or not size.is_finite:
             raise ValueError(f"Jumps size: got {size!r}; expected the law of a jump, for instance Normal((0.0,), 0.2).")
@@ -118,27 +118,15 @@ class Jumps(AbstractDomain):
     def sample(self, key: Key[Array, ""]) -> Any:
         return self.size.sample(key)
 
-    def density(self, point: Any) -> Float[Array, ""]:
+    def density(self, point: Float[Array, "d"]) -> Float[Array, ""]:
         return self.size.density(point) * self.rate / self.size.mass
 
 
-def rows(name: str, value: Any) -> Any:
-    """Points as an array of shape (n, d): (n,) are n numbers, n points of the line."""
-    array = value if isinstance(value, jax.Array) else np.asarray(value, float)
-    if array.ndim == 1:
-        array = array[:, None]
-    if array.ndim != 2 or 0 in array.shape:
-        raise ValueError(f"{name}: got shape {array.shape}; expected (n, d), one point in each row, or (n,) for points of the line.")
-    if is_concrete(array) and not np.all(np.isfinite(np.asarray(array))):
-        raise ValueError(f"{name}: got a number that is not finite.")
-    return array
-
-
-def _weights(weights: Any, n: int) -> Any:
-    weights = weights if isinstance(weights, jax.Array) else np.asarray(weights, float)
+def _weights(given: Numbers, n: int) -> Vector:
+    weights = given if isinstance(given, jax.Array) else np.asarray(given, float)
     if weights.shape != (n,):
         raise ValueError(f"Discrete weights: got shape {weights.shape}; expected ({n},), one for each point.")
-    if not is_concrete(weights):
+    if isinstance(weights, jax.Array) and not is_concrete(weights):
         return weights
     known = tuple(map(float, np.asarray(weights)))
     if min(known) < 0 or not 0 < math.fsum(known) < math.inf:
@@ -146,15 +134,15 @@ def _weights(weights: Any, n: int) -> Any:
     return known
 
 
-def _shares(weights: Any) -> tuple[float, ...] | None:
+def _shares(weights: Vector) -> tuple[float, ...] | None:
     if not isinstance(weights, tuple) or len(set(weights)) == 1:
         return None
     total = math.fsum(weights)
     return tuple(weight / total for weight in weights)
 
 
-def _poisson(numpy: Any, rate: Any, most: int) -> Any:
-    """The probabilities of 0, ..., most, normalised."""
+def _poisson(numpy: ModuleType, rate: Scalar, most: int) -> Float[np.ndarray | Array, "n"]:
+    """The probabilities of 0, ..., most, normalised, by numpy or by jax.numpy."""
     logarithm = numpy.arange(most + 1) * numpy.log(rate) - np.asarray([math.lgamma(k + 1) for k in range(most + 1)])
     unnormalised = numpy.exp(logarithm - numpy.max(logarithm))
     return unnormalised / numpy.sum(unnormalised)

@@ -1,31 +1,22 @@
 """Probability distributions: domains of mass 1."""
 
 import math
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from fredholm.common.checks import is_concrete, limit, real, vector
-from fredholm.domains.base import AbstractDomain, Base
-
-
-class AbstractDistribution(AbstractDomain):
-    """A measure of mass 1."""
-
-    @property
-    def mass(self) -> float:
-        return 1.0
+from fredholm.common.checks import Number, Numbers, Scalar, Vector, is_concrete, limit, positive, real, vector
+from fredholm.domains.base import AbstractDistribution, Base
 
 
 class Normal(AbstractDistribution):
     r"""$\mathcal{N}(m, s^2 I)$ in d dimensions: $t = m + s\,z$ with z standard normal."""
 
-    mean: Any  # m, of shape (d,)
-    scale: Any  # s, a positive number
+    mean: Vector  # m, of shape (d,)
+    scale: Scalar  # s, a positive number
 
-    def __init__(self, mean: Any = (0.0,), scale: Any = 1.0):
+    def __init__(self, mean: Numbers = (0.0,), scale: Scalar = 1.0):
         # A single number is a point of the line, as it is for LogNormal.
         self.mean = vector("Normal mean", jnp.reshape(mean, (1,)) if isinstance(mean, jax.Array) and mean.ndim == 0 else _point(mean))
         self.scale = positive("Normal scale", scale, "the standard deviation")
@@ -48,10 +39,10 @@ class Normal(AbstractDistribution):
 class LogNormal(AbstractDistribution):
     r"""$t = \exp(m + s\,z)$ with z standard normal: a positive number whose logarithm is $\mathcal{N}(m, s^2)$."""
 
-    mean: Any  # m, the mean of log t
-    scale: Any  # s, the standard deviation of log t
+    mean: Scalar  # m, the mean of log t
+    scale: Scalar  # s, the standard deviation of log t
 
-    def __init__(self, mean: Any = 0.0, scale: Any = 1.0):
+    def __init__(self, mean: Scalar = 0.0, scale: Scalar = 1.0):
         self.mean, self.scale = mean, positive("LogNormal scale", scale, "the standard deviation of log t")
 
     @property
@@ -73,10 +64,10 @@ class LogNormal(AbstractDistribution):
 class Exponential(AbstractDistribution):
     r"""$t = a + s\,z$ with z of density $e^{-z}$ on $[0, \infty)$: density $e^{-(t-a)/s}/s$."""
 
-    low: Any  # a, where it starts
-    scale: Any  # s, the mean of t - a
+    low: Scalar  # a, where it starts
+    scale: Scalar  # s, the mean of t - a
 
-    def __init__(self, low: Any = 0.0, scale: Any = 1.0):
+    def __init__(self, low: Scalar = 0.0, scale: Scalar = 1.0):
         self.low, self.scale = low, positive("Exponential scale", scale, "the mean")
 
     @property
@@ -102,11 +93,11 @@ class PowerLaw(AbstractDistribution):
     $\int_0^x s^{p-1} v(s)\,ds = \frac{x^p}{p}\,\mathbb{E}\,v(s)$ with `PowerLaw(0.0, x[0], power=p)`.
     """
 
-    low: Any  # a >= 0: a number, or an array of shape () where the limit depends on x
-    high: Any  # b > a
+    low: Scalar  # a >= 0: a number, or an array of shape () where the limit depends on x
+    high: Scalar  # b > a
     power: float  # p > 0
 
-    def __init__(self, low: Any, high: Any, power: float = 1.0):
+    def __init__(self, low: Number, high: Number, power: float = 1.0):
         self.low, self.high = limit("PowerLaw low", low), limit("PowerLaw high", high)
         self.power = real("PowerLaw power", power, low=1e-6)
         if is_concrete(self.low, self.high) and not 0 <= float(self.low) < float(self.high):
@@ -131,14 +122,7 @@ class PowerLaw(AbstractDistribution):
         return jnp.where(inside, self.power * r ** (self.power - 1) / (self.high**self.power - self.low**self.power), 0.0)
 
 
-def positive(name: str, value: Any, meaning: str) -> Any:
-    """A positive number, checked where it is known."""
-    if is_concrete(value) and not 0 < float(value) < math.inf:
-        raise ValueError(f"{name}: got {float(value):g}; expected a positive, finite number ({meaning}).")
-    return value
-
-
-def _point(mean: Any) -> Any:
+def _point(mean: Numbers) -> Numbers:
     return (mean,) if isinstance(mean, (int, float)) else mean
 
 

@@ -1,13 +1,13 @@
 """Intervals, boxes and simplices, with Lebesgue measure."""
 
 import math
-from typing import Any
+from collections.abc import Sequence
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from fredholm.common.checks import is_concrete, limit, vector
+from fredholm.common.checks import Number, Numbers, Scalar, Vector, is_concrete, limit, vector
 from fredholm.common.linear_algebra import absolute_determinant, solve
 from fredholm.domains.base import AbstractDomain, Base
 
@@ -15,10 +15,10 @@ from fredholm.domains.base import AbstractDomain, Base
 class Interval(AbstractDomain):
     r"""$[a, b]$ with length as its measure: $t = a + (b-a) z$, weight $b - a$."""
 
-    low: Any  # a: a number, or an array of shape () where the limit depends on x
-    high: Any  # b
+    low: Scalar  # a: a number, or an array of shape () where the limit depends on x
+    high: Scalar  # b
 
-    def __init__(self, low: Any, high: Any):
+    def __init__(self, low: Number, high: Number):
         self.low, self.high = limit("Interval low", low), limit("Interval high", high)
         if is_concrete(self.low, self.high) and not float(self.low) <= float(self.high):
             raise ValueError(
@@ -48,10 +48,10 @@ class Interval(AbstractDomain):
 class Box(AbstractDomain):
     r"""$\prod_i [a_i, b_i]$ with volume as its measure: $t = a + (b-a)\circ z$, weight $\prod_i (b_i - a_i)$."""
 
-    low: Any  # a, of shape (d,)
-    high: Any  # b, of shape (d,)
+    low: Vector  # a, of shape (d,)
+    high: Vector  # b, of shape (d,)
 
-    def __init__(self, low: Any, high: Any):
+    def __init__(self, low: Numbers, high: Numbers):
         self.low, self.high = vector("Box low", low), vector("Box high", high)
         if len(self.low) != len(self.high):
             raise ValueError(f"Box: got {len(self.low)} lower and {len(self.high)} upper limits; expected as many of each.")
@@ -85,9 +85,9 @@ class Simplex(AbstractDomain):
     become equal volumes of the simplex.
     """
 
-    vertices: Any  # v_0, ..., v_d, of shape (d+1, d)
+    vertices: tuple[Vector, ...]  # v_0, ..., v_d, of shape (d+1, d)
 
-    def __init__(self, vertices: Any):
+    def __init__(self, vertices: Sequence[Numbers] | np.ndarray | Array):
         self.vertices = tuple(vector("Simplex vertex", vertex) for vertex in vertices)
         if any(len(vertex) != len(self.vertices) - 1 for vertex in self.vertices):
             raise ValueError(

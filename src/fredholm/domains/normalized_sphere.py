@@ -5,6 +5,7 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
+from fredholm.common.checks import Number, Numbers
 from fredholm.domains.base import AbstractDomain, Base, Nodes
 from fredholm.domains.round import Sphere
 
@@ -18,7 +19,7 @@ class NormalizedSphere(AbstractDomain):
 
     sphere: Sphere
 
-    def __init__(self, center: Any, radius: Any = 1.0):
+    def __init__(self, center: Numbers, radius: Number = 1.0):
         self.sphere = Sphere(center, radius)
 
     def arguments(self) -> dict[str, Any]:

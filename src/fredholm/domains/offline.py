@@ -1,17 +1,12 @@
 """Data as a domain: rows of a data set, and measures that are known by given samples only."""
 
-from typing import Any
-
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float, Key, Real
 
-from fredholm.common.checks import is_concrete
-from fredholm.domains.base import Atoms, Base, Nodes
-from fredholm.domains.combined import Record
-from fredholm.domains.discrete import rows
-from fredholm.domains.distributions import AbstractDistribution
+from fredholm.common.checks import Numbers, is_concrete, rows
+from fredholm.domains.base import AbstractDistribution, Atoms, Base, Nodes, Record
 
 
 class Offline(AbstractDistribution):
@@ -21,9 +16,9 @@ class Offline(AbstractDistribution):
     at; the others have n rows of any shape. `Integral(over=lambda x: Given(x.next), ...)` then integrates over what was seen after x.
     """
 
-    columns: dict[str, Any]  # arrays with n rows each, by name; `point` among them
+    columns: dict[str, np.ndarray | Array]  # arrays with n rows each, by name; `point` among them
 
-    def __init__(self, **columns: Any):
+    def __init__(self, **columns: Numbers):
         if "point" not in columns:
             raise ValueError(f"Offline: got {sorted(columns)}; expected point=, an array of shape (n, d) of the points x, among them.")
         kept = {name: value if isinstance(value, jax.Array) else np.asarray(value, float) for name, value in columns.items()}
@@ -57,11 +52,11 @@ class Given(AbstractDistribution):
     each x, delayed targets with f need one.
     """
 
-    points: Any  # the samples, of shape (k, d); (d,) is one sample
+    points: Real[np.ndarray | Array, "k d"]  # the samples, of shape (k, d); (d,) is one sample
 
-    def __init__(self, points: Any):
-        points = points if isinstance(points, jax.Array) else np.asarray(points, float)
-        self.points = rows("Given points", points[None] if points.ndim == 1 else points)
+    def __init__(self, points: Numbers):
+        given = points if isinstance(points, jax.Array) else np.asarray(points, float)
+        self.points = rows("Given points", given[None] if given.ndim == 1 else given)
 
     @property
     def dimension(self) -> int:

@@ -1,14 +1,15 @@
 """Balls, spheres and circles."""
 
 import math
-from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Key
 
-from fredholm.common.checks import is_concrete, vector
-from fredholm.domains.base import AbstractDomain, Base, Nodes, haar_rotation
+from fredholm.common.checks import Number, Numbers, Scalar, Vector, is_concrete, vector
+from fredholm.common.linear_algebra import orthonormal_columns
+from fredholm.domains.base import AbstractDomain, Base, Nodes
 from fredholm.domains.sphere_map import direction_from_unit
 
 
@@ -33,10 +34,10 @@ class Sphere(AbstractDomain):
     normal at t is $(t - c)/r$.
     """
 
-    center: Any  # c, of shape (d,), d >= 2
-    radius: Any  # r, a positive number
+    center: Vector  # c, of shape (d,), d >= 2
+    radius: Scalar  # r, a positive number
 
-    def __init__(self, center: Any, radius: Any = 1.0):
+    def __init__(self, center: Numbers, radius: Number = 1.0):
         self.center, self.radius = vector("Sphere center", center), radius_of("Sphere", radius)
         if len(self.center) < 2:
             raise ValueError("Sphere: got a center in 1 dimension; expected 2 or more. In 1-D the sphere is two Points.")
@@ -68,10 +69,10 @@ class Sphere(AbstractDomain):
 class Ball(AbstractDomain):
     r"""$\{t : |t - c| \le r\}$ with volume as its measure, $V = r^d\,|S^{d-1}|/d$; the first base axis is $(\rho/r)^d$."""
 
-    center: Any  # c, of shape (d,)
-    radius: Any  # r, a positive number
+    center: Vector  # c, of shape (d,)
+    radius: Scalar  # r, a positive number
 
-    def __init__(self, center: Any, radius: Any = 1.0):
+    def __init__(self, center: Numbers, radius: Number = 1.0):
         self.center, self.radius = vector("Ball center", center), radius_of("Ball", radius)
         if len(self.center) < 2:
             raise ValueError("Ball: got a center in 1 dimension; expected 2 or more. In 1-D use Interval.")
@@ -109,11 +110,11 @@ class Circle(AbstractDomain):
     $n \times (t - c)/r$.
     """
 
-    center: Any  # c, of shape (3,)
-    radius: Any  # r, a positive number
-    normal: Any  # n, of shape (3,); it is normalised
+    center: Vector  # c, of shape (3,)
+    radius: Scalar  # r, a positive number
+    normal: Vector  # n, of shape (3,); it is normalised
 
-    def __init__(self, center: Any, radius: Any = 1.0, normal: Any = (0.0, 0.0, 1.0)):
+    def __init__(self, center: Numbers, radius: Number = 1.0, normal: Numbers = (0.0, 0.0, 1.0)):
         self.center, self.radius = vector("Circle center", center), radius_of("Circle", radius)
         self.normal = vector("Circle normal", normal)
         if len(self.center) != 3 or len(self.normal) != 3:
@@ -156,10 +157,19 @@ def plane_basis(normal: Float[Array, "3"]) -> tuple[Float[Array, "3"], Float[Arr
     return jnp.stack([1 + sign * x * x * a, sign * b, -sign * x]), jnp.stack([b, sign + y * y * a, -y])
 
 
-def radius_of(owner: str, value: Any) -> Any:
+def radius_of(owner: str, value: Number) -> Scalar:
     """A radius, checked where its number is known."""
-    if hasattr(value, "shape") and value.shape != ():
+    if isinstance(value, (Array, np.ndarray, np.generic)) and value.shape != ():
         raise ValueError(f"{owner} radius: got an array of shape {value.shape}; expected a scalar.")
     if is_concrete(value) and not 0 <= float(value) < math.inf:
         raise ValueError(f"{owner} radius: got {float(value):g}; expected a finite number of at least 0.")
-    return value if hasattr(value, "dtype") else float(value)
+    return value if isinstance(value, (Array, np.ndarray, np.generic)) else float(value)  # type: ignore[return-value]
+
+
+def haar_rotation(key: Key[Array, ""], dimension: int) -> Float[Array, "d d"]:
+    """An orthogonal matrix drawn from the Haar measure on O(d): Q of a Gaussian matrix, with a positive diagonal of R."""
+    if dimension == 2:  # A closed form, since it is faster: a rotation, and for half of the draws a reflection.
+        angle, flip = jax.random.uniform(key, (2,))
+        cos, sin, sign = jnp.cos(2 * jnp.pi * angle), jnp.sin(2 * jnp.pi * angle), jnp.where(flip < 0.5, 1.0, -1.0)
+        return jnp.stack([jnp.stack([cos, -sign * sin]), jnp.stack([sin, sign * cos])])
+    return orthonormal_columns(jax.random.normal(key, (dimension**2,)).reshape(dimension, dimension))

@@ -1,13 +1,12 @@
 """The half-line and the line, with length as their measure: infinite, so they can be integrated over and not sampled from."""
 
 import math
-from typing import Any
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from fredholm.common.checks import Scalar, positive
 from fredholm.domains.base import AbstractDomain, Base
-from fredholm.domains.distributions import positive
 
 
 class AbstractUnbounded(AbstractDomain):
@@ -35,10 +34,10 @@ class HalfLine(AbstractUnbounded):
     faster than $e^{-z/2}$, and `Gauss` (Laguerre) is exact where $g e^{z}$ is a polynomial in z.
     """
 
-    low: Any  # a
-    scale: Any  # s, a positive number
+    low: Scalar  # a
+    scale: Scalar  # s, a positive number
 
-    def __init__(self, low: Any = 0.0, scale: Any = 1.0):
+    def __init__(self, low: Scalar = 0.0, scale: Scalar = 1.0):
         self.low, self.scale = low, positive("HalfLine scale", scale, "the length over which the integrand decays")
 
     @property
@@ -59,10 +58,10 @@ class Line(AbstractUnbounded):
     Choose m and s near the centre and the width of g: a random rule has finite variance only where g falls faster than $e^{-z^2/4}$.
     """
 
-    mean: Any  # m
-    scale: Any  # s, a positive number
+    mean: Scalar  # m
+    scale: Scalar  # s, a positive number
 
-    def __init__(self, mean: Any = 0.0, scale: Any = 1.0):
+    def __init__(self, mean: Scalar = 0.0, scale: Scalar = 1.0):
         self.mean, self.scale = mean, positive("Line scale", scale, "the width of the integrand")
 
     @property

@@ -1,6 +1,6 @@
 """A domain with its nodes moved to where they matter: the same measure by other base variables."""
 
-from typing import Any
+from collections.abc import Sequence
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
@@ -18,7 +18,7 @@ class Warped(AbstractDomain):
     """
 
     domain: AbstractDomain
-    edges: Any  # for each axis: 0 = first edge < ... < last edge = 1; tuples, or an array of shape (axes, pieces + 1)
+    edges: Sequence[Sequence[float]] | Float[Array, "_ _"]  # for each axis: 0 = first edge < ... < last edge = 1
 
     def __check_init__(self) -> None:
         if self.domain.samples is not None:

@@ -3,53 +3,36 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from fredholm.common.checks import positive_integer, real
-from fredholm.domains import AbstractDistribution, AbstractDomain, Base, Offline, Point, Record
+from fredholm.common.checks import Numbers, positive_integer, real
+from fredholm.domains.base import AbstractDistribution, AbstractDomain, Base, Place, Record
+from fredholm.domains.combined import Point
+from fredholm.domains.offline import Offline
 from fredholm.equation.operators import derivative
-from fredholm.equation.residual import AbstractResidual, Integral, as_vector, call, minus
+from fredholm.equation.residual import AbstractCondition, Integral, Value, as_vector, call, minus
 from fredholm.functions.field import Function
-from fredholm.rules import AbstractRule
+from fredholm.rules.base import AbstractRule
 
 
-def _value(u: Function, x: Any) -> Any:
+def _value(u: Function, x: Place) -> Array:
     return u(x)
-
-
-class AbstractCondition(AbstractResidual):
-    r"""$w\,\mathbb{E}_{x}\left[r(x)^2\right]$: a residual of its own, with a weight."""
-
-    weight: eqx.AbstractVar[float]  # w
-    batch: eqx.AbstractVar[int | None]  # points a step; None: as many as make sense
-
-    @property
-    def is_weak(self) -> bool:
-        return False
-
-    def points(self, batch: int, rules: Sequence[AbstractRule], key: Key[Array, ""]) -> Any:
-        """The points of one step, stacked; `rules` are those of the condition's integrals, `batch` is the equation's."""
-        # At a single point without random nodes, more of the same tell nothing.
-        once = isinstance(self.law, Point) and not any(rule.is_random for rule in rules)
-        n = 1 if once else self.batch or batch
-        return jax.vmap(self.law.sample)(jax.random.split(key, n))
 
 
 class Condition(AbstractCondition):
     r"""$w\,\mathbb{E}_{x}\left[(B[u](x) - b(x))^2\right]$: an initial, boundary or any other pointwise condition."""
 
     at: AbstractDomain  # where the condition holds: a Point, or a domain whose points are drawn anew every step
-    value: Any  # b(x): a function of the point, or a number
+    value: Value  # b(x): a function of the point, or a number
     of: Callable[..., Any]  # B[u](x), the value of u unless given: of=lambda u, x: fr.derivative(u, x) for a slope
     weight: float  # w
     batch: int | None  # points a step; None: one for a Point, else as many as the equation has
     integrals: tuple[Integral, ...] = ()
 
-    def __init__(self, at: AbstractDomain, value: Any, of: Callable[..., Any] = _value, weight: float = 1.0, batch: int | None = None):
+    def __init__(self, at: AbstractDomain, value: Value, of: Callable[..., Any] = _value, weight: float = 1.0, batch: int | None = None):
         self.at, self.value, self.of = _domain("Condition at", at), value, _function("Condition of", of)
         self.weight, self.batch = _weight_and_batch("Condition", weight, batch)
 
@@ -57,7 +40,7 @@ class Condition(AbstractCondition):
     def law(self) -> AbstractDomain:
         return self.at
 
-    def local_residual(self, u: Function, x: Any) -> Float[Array, "e"]:
+    def local_residual(self, u: Function, x: Place) -> Float[Array, "e"]:
         return minus("of", self.of(u, x), "value", call(self.value, x))
 
 
@@ -99,8 +82,8 @@ class Periodic(AbstractCondition):
     def law(self) -> AbstractDomain:
         return self.at if isinstance(self.at, Point) else Faces(self.at, self.to)
 
-    def local_residual(self, u: Function, x: Any) -> Float[Array, "e"]:
-        p, q = (x, self.to.map(jnp.zeros(0))[0]) if isinstance(self.at, Point) else (x.at, x.to)
+    def local_residual(self, u: Function, x: Place) -> Float[Array, "e"]:
+        p, q = (x.at, x.to) if isinstance(x, Record) else (x, self.to.map(jnp.zeros(0))[0])
         return self._jet(u, p) - self._jet(u, q)
 
     def _jet(self, u: Function, x: Float[Array, "d"]) -> Float[Array, "e"]:
@@ -140,11 +123,11 @@ class Data(AbstractCondition):
     batch: int | None  # rows a step, drawn at random; None: all of them
     integrals: tuple[Integral, ...] = ()
 
-    def __init__(self, points: Any, values: Any, of: Callable[..., Any] = _value, weight: float = 1.0, batch: int | None = None):
-        values = values if isinstance(values, jax.Array) else np.asarray(values, float)
-        if values.ndim not in (1, 2):
-            raise ValueError(f"Data values: got shape {values.shape}; expected (n,), or (n, e) for e numbers at each point.")
-        self.observed, self.of = Offline(point=points, value=values), _function("Data of", of)
+    def __init__(self, points: Numbers, values: Numbers, of: Callable[..., Any] = _value, weight: float = 1.0, batch: int | None = None):
+        given = values if isinstance(values, jax.Array) else np.asarray(values, float)
+        if given.ndim not in (1, 2):
+            raise ValueError(f"Data values: got shape {given.shape}; expected (n,), or (n, e) for e numbers at each point.")
+        self.observed, self.of = Offline(point=points, value=given), _function("Data of", of)
         self.weight, self.batch = _weight_and_batch("Data", weight, batch)
 
     @property
@@ -156,7 +139,7 @@ class Data(AbstractCondition):
             return super().points(batch, rules, key)
         return Record(**{name: jnp.asarray(column, float) for name, column in self.observed.columns.items()})
 
-    def local_residual(self, u: Function, x: Any) -> Float[Array, "e"]:
+    def local_residual(self, u: Function, x: Record) -> Float[Array, "e"]:
         return minus("of", self.of(u, x.point), "values", x.value)
 
 
@@ -169,7 +152,7 @@ class IntegralCondition(AbstractCondition):
     """
 
     integrals: tuple[Integral, ...]
-    value: Any  # b(x): a function of x, or a number
+    value: Value  # b(x): a function of x, or a number
     at: AbstractDomain  # where the condition holds; a space of one point where it holds once
     weight: float  # w
     batch: int | None  # points a step; None: as many as the equation has, or one where nothing in it is random
@@ -177,7 +160,7 @@ class IntegralCondition(AbstractCondition):
     def __init__(
         self,
         integral: Integral | Sequence[Integral],
-        value: Any,
+        value: Value,
         at: AbstractDomain | None = None,
         weight: float = 1.0,
         batch: int | None = None,
@@ -197,21 +180,21 @@ class IntegralCondition(AbstractCondition):
     def is_weak(self) -> bool:
         return True
 
-    def local_residual(self, u: Function, x: Any) -> Float[Array, "e"]:
+    def local_residual(self, u: Function, x: Place) -> Float[Array, "e"]:
         return -as_vector("value", call(self.value, x))
 
 
-def _domain(name: str, at: Any) -> AbstractDomain:
+def _domain(name: str, at: object) -> AbstractDomain:
     if not isinstance(at, AbstractDomain):
         raise ValueError(f"{name}: got {at!r}; expected a domain, for instance Point(0.0).")
     return at
 
 
-def _function(name: str, of: Any) -> Callable[..., Any]:
+def _function(name: str, of: object) -> Callable[..., Any]:
     if not callable(of):
         raise ValueError(f"{name}: got {of!r}; expected a function of=lambda u, x: ...")
     return of
 
 
-def _weight_and_batch(name: str, weight: Any, batch: Any) -> tuple[float, int | None]:
+def _weight_and_batch(name: str, weight: object, batch: object) -> tuple[float, int | None]:
     return real(f"{name} weight", weight, low=0.0), None if batch is None else positive_integer(f"{name} batch", batch)

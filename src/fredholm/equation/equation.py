@@ -1,7 +1,7 @@
 """The equation: what the user writes, for one point at a time."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import equinox as eqx
 import jax
@@ -10,13 +10,17 @@ from jaxtyping import Array, Float, Key
 
 from fredholm.common.checks import positive_integer, real
 from fredholm.common.keys import Keys
-from fredholm.domains import AbstractDomain, Discrete, Law, Offline
-from fredholm.equation.conditions import AbstractCondition
+from fredholm.domains.base import AbstractDomain, Place
+from fredholm.domains.combined import Law
+from fredholm.domains.discrete import Discrete
+from fredholm.domains.offline import Offline
 from fredholm.equation.evaluation import AbstractEvaluation, Evaluation
-from fredholm.equation.residual import AbstractResidual, Integral, as_vector, call, minus
+from fredholm.equation.residual import AbstractCondition, AbstractResidual, Integral, Value, as_vector, call, minus
 from fredholm.equation.view import View
 from fredholm.functions.field import Function
-from fredholm.rules import AbstractRule
+from fredholm.rules.base import AbstractRule
+
+Kind = TypeVar("Kind")
 
 
 class Defaults(eqx.Module):
@@ -45,7 +49,7 @@ class Equation(AbstractResidual):
     domain: AbstractDomain  # the law of x: every measure is normalised
     f: Callable[..., Any] | None  # f(u, x)
     integrals: tuple[Integral, ...]
-    y: Any  # y(x), or a number
+    y: Value  # y(x), or a number
     conditions: tuple[AbstractCondition, ...]
     exact: Callable[..., Any] | None  # the true solution at one point, if it is known
     evaluation: AbstractEvaluation | None  # where and how a solution is scored against `exact`
@@ -61,7 +65,7 @@ class Equation(AbstractResidual):
         domain: AbstractDomain,
         f: Callable[..., Any] | None = None,
         integrals: Integral | Sequence[Integral] = (),
-        y: Any = 0,
+        y: Value = 0,
         conditions: AbstractCondition | Sequence[AbstractCondition] = (),
         exact: Callable[..., Any] | None = None,
         evaluation: AbstractEvaluation | None = None,
@@ -107,11 +111,11 @@ class Equation(AbstractResidual):
         """The rule of every integral, the equation's own first and then those of its conditions: its own one, or else this."""
         return tuple(integral.rule or rule for residual in (self, *self.conditions) for integral in residual.integrals)
 
-    def local_residual(self, u: Function, x: Any) -> Float[Array, "e"]:
+    def local_residual(self, u: Function, x: Place) -> Float[Array, "e"]:
         y = call(self.y, x)
         return -as_vector("y", y) if self.f is None else minus("f", self.f(u, x), "y", y)
 
-    def squared_terms(self, u: Function, x: Any, inside: Float[Array, "_"]) -> Float[Array, ""]:
+    def squared_terms(self, u: Function, x: Place, inside: Float[Array, "_"]) -> Float[Array, ""]:
         """The sum of the squares of f, y and the integrals (`inside`) at one x: what a residual is small or large beside."""
         y = as_vector("y", call(self.y, x))
         f = self.local_residual(u, x) + y
@@ -161,8 +165,8 @@ def _evaluation(domain: AbstractDomain) -> AbstractEvaluation | None:
     return Evaluation(at=Discrete(domain.columns["point"]) if isinstance(domain, Offline) else domain)
 
 
-def _tuple(name: str, value: Any, kind: type) -> tuple:
-    items = (value,) if isinstance(value, kind) else tuple(value)
+def _tuple(name: str, value: Kind | Sequence[Kind], kind: type[Kind]) -> tuple[Kind, ...]:
+    items: tuple[Kind, ...] = (value,) if isinstance(value, kind) else tuple(value)  # type: ignore[arg-type]
     for item in items:
         if not isinstance(item, kind):
             raise ValueError(f"Equation {name}: got {item!r}; expected {kind.__name__.removeprefix('Abstract')} objects.")

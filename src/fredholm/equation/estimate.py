@@ -6,10 +6,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from fredholm.domains import Nodes
+from fredholm.domains.base import Nodes
 from fredholm.equation.residual import AbstractResidual, Integral, Place
 from fredholm.functions.field import Function
-from fredholm.rules import AbstractRule
+from fredholm.rules.base import AbstractRule
 
 
 def weighted_integrand(integral: Integral, u: Function, x: Place, nodes: Nodes) -> Float[Array, "k e"]:

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 
 from fredholm.common.checks import nearest, positive_integer
 from fredholm.common.linear_algebra import orthonormal_columns
-from fredholm.domains import AbstractDomain
+from fredholm.domains.base import AbstractDomain
 
 Values = Float[Array, "n m"]
 Points = Float[Array, "n d"]

@@ -4,9 +4,9 @@ import importlib.util
 import inspect
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, TracebackType
 from typing import Any
 
 from fredholm.common.checks import nearest
@@ -56,7 +56,7 @@ class user_code:  # noqa: N801 - it reads as a statement: with user_code(path)
     def __enter__(self) -> None:
         return None
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: Any) -> bool:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> bool:
         if self.path is None or error is None or not isinstance(error, (Exception, SystemExit)) or isinstance(error, OSError):
             return False
         line = line_in(self.path, error)
@@ -93,11 +93,11 @@ def _imported(path: Path) -> ModuleType:
     return module
 
 
-def _is_candidate(item: Any, module: ModuleType) -> bool:
+def _is_candidate(item: object, module: ModuleType) -> bool:
     return isinstance(item, Equation) or (inspect.isfunction(item) and item.__module__ == module.__name__)
 
 
-def _check_options(text: str, function: Any, options: Mapping[str, Any]) -> None:
+def _check_options(text: str, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
     """A function is called with what --set gives; arguments without a default must be among it."""
     parameters = inspect.signature(function).parameters
     kinds = {parameter.kind for parameter in parameters.values()}

@@ -10,12 +10,12 @@ import numpy as np
 from jaxtyping import Array, Float, Key, PyTree
 
 from fredholm.common.compiling import filter_compiled_once
-from fredholm.domains import AbstractDomain
+from fredholm.domains.base import AbstractDomain
 from fredholm.equation.equation import Equation
 from fredholm.equation.residual import AbstractResidual, Place
 from fredholm.functions.field import Field
 from fredholm.functions.protocol import AbstractNetwork
-from fredholm.rules import MonteCarlo
+from fredholm.rules.monte_carlo import MonteCarlo
 
 POINTS = "x and t are points of shape (d,), also for d = 1: a number is x[0], not x"
 Found = TypeVar("Found")

@@ -1,9 +1,15 @@
 """The rule for integrals that serve as a reference: as exact as they get, or two independent estimates of them."""
 
-from fredholm.domains import AbstractDomain, Atoms
+from fredholm.domains.base import AbstractDomain, Atoms
 from fredholm.equation.probe import measures_of
 from fredholm.equation.residual import AbstractResidual
-from fredholm.rules import AbstractRule, Even, Gauss, MonteCarlo, QuasiMonteCarlo, Scramble, Sobol
+from fredholm.rules.base import AbstractRule
+from fredholm.rules.even import Even
+from fredholm.rules.gauss import Gauss
+from fredholm.rules.monte_carlo import MonteCarlo
+from fredholm.rules.quasi_monte_carlo import QuasiMonteCarlo
+from fredholm.rules.randomize import Scramble
+from fredholm.rules.sequences import Sobol
 
 
 def reference_rule(measure: AbstractDomain, *, gauss: tuple[int, int] = (64, 24), net: int = 4096) -> AbstractRule:

@@ -1,29 +1,39 @@
 """One residual: f, integrals and y at one x. The equation is one, and so is each of its conditions."""
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Key
 
-from fredholm.domains import AbstractDomain, Record
+from fredholm.common.checks import Numbers
+from fredholm.domains.base import AbstractDomain, Place, Record
+from fredholm.domains.combined import Point
 from fredholm.functions.field import Function
-from fredholm.rules import AbstractRule
+from fredholm.rules.base import AbstractRule
 
-Place = Array | Record  # x: a point of the domain, or a record of named parts (a volume)
+Value = Callable[..., Any] | Numbers  # a function of x, or numbers that hold at every x
 
 
 class Integral(eqx.Module):
     r"""$\int g[u](x, t)\,d\mu(t\,|\,x)$."""
 
-    over: Any  # the measure mu: a domain, or a function of x that returns one
+    over: AbstractDomain | Callable[..., Any]  # the measure mu: a domain, or a function of x that returns one
     g: Callable[..., Any]  # g(u, x, t): the integrand at one point t, of shape () or (e,)
     rule: AbstractRule | None  # overrides the solver's rule for this integral
     at: Callable[..., Any] | None  # at(x, t): the network's input that belongs to the node t, where that is not t itself
 
-    def __init__(self, over: Any, g: Callable[..., Any], rule: AbstractRule | None = None, *, at: Callable[..., Any] | None = None):
+    def __init__(
+        self,
+        over: AbstractDomain | Callable[..., Any],
+        g: Callable[..., Any],
+        rule: AbstractRule | None = None,
+        *,
+        at: Callable[..., Any] | None = None,
+    ):
         if not isinstance(over, AbstractDomain) and not callable(over):
             raise ValueError(f"Integral over: got {over!r}; expected a domain, or a function of x that returns one.")
         if not callable(g):
@@ -34,18 +44,18 @@ class Integral(eqx.Module):
             raise ValueError(f"Integral over: {over!r} is empty, its measure is 0; expected limits with low < high.")
         self.over, self.g, self.rule, self.at = over, g, rule, at
 
-    def measure(self, x: Any) -> AbstractDomain:
+    def measure(self, x: Place) -> AbstractDomain:
         """The measure at this x."""
         domain = self.over if isinstance(self.over, AbstractDomain) else self.over(x)
         if not isinstance(domain, AbstractDomain):
             raise ValueError(f"Integral over: at one x it returned {domain!r}; expected a domain, for instance Interval(0.0, x[0]).")
         return domain
 
-    def integrand(self, u: Function, x: Any, t: Any) -> Float[Array, "e"]:
+    def integrand(self, u: Function, x: Place, t: Place) -> Float[Array, "e"]:
         """g at one node, as a vector over the equations."""
         return as_vector("g", self.g(u, x, t))
 
-    def network_input(self, x: Any, t: Any) -> Any:
+    def network_input(self, x: Place, t: Place) -> Any:
         """Where the network is evaluated for this node."""
         return t if self.at is None else self.at(x, t)
 
@@ -69,7 +79,7 @@ class AbstractResidual(eqx.Module):
         """True where there is no f: nothing but integrals depends on u."""
 
     @abstractmethod
-    def local_residual(self, u: Function, x: Any) -> Float[Array, "e"]:
+    def local_residual(self, u: Function, x: Place) -> Float[Array, "e"]:
         """What the residual holds besides the integrals: f[u](x) − y(x)."""
 
     @property
@@ -83,17 +93,17 @@ def network_point(x: Place) -> Any:
     return vars(x).get("point") if isinstance(x, Record) else x
 
 
-def as_vector(name: str, value: Any) -> Float[Array, "e"]:
+def as_vector(name: str, value: object) -> Float[Array, "e"]:
     """A user's number, () or (e,), as (e,)."""
-    value = jnp.asarray(value)
-    if value.ndim > 1:
-        raise ValueError(f"{name}: it returned shape {value.shape}; expected () for one equation or (e,) for e of them.")
-    return jnp.atleast_1d(value).astype(jnp.result_type(float))
+    array = jnp.asarray(value)
+    if array.ndim > 1:
+        raise ValueError(f"{name}: it returned shape {array.shape}; expected () for one equation or (e,) for e of them.")
+    return jnp.atleast_1d(array).astype(jnp.result_type(float))
 
 
-def minus(first: str, a: Any, second: str, b: Any) -> Float[Array, "e"]:
+def minus(first: str, left: object, second: str, right: object) -> Float[Array, "e"]:
     """a − b of two of the user's numbers; b may be one number for all equations, and must not make more of them."""
-    a, b = as_vector(first, a), as_vector(second, b)
+    a, b = as_vector(first, left), as_vector(second, right)
     if b.shape not in ((1,), a.shape):
         raise ValueError(
             f"{second}: it returned {b.shape[0]} values where {first} has {a.shape[0]}; expected as many, or one for all. "
@@ -102,6 +112,24 @@ def minus(first: str, a: Any, second: str, b: Any) -> Float[Array, "e"]:
     return a - b
 
 
-def call(value: Any, x: Any) -> Any:
+def call(value: Value, x: Place) -> object:
     """A user's function of x, or a number that holds at every x."""
     return value(x) if callable(value) else value
+
+
+class AbstractCondition(AbstractResidual):
+    r"""$w\,\mathbb{E}_{x}\left[r(x)^2\right]$: a residual of its own, with a weight."""
+
+    weight: eqx.AbstractVar[float]  # w
+    batch: eqx.AbstractVar[int | None]  # points a step; None: as many as make sense
+
+    @property
+    def is_weak(self) -> bool:
+        return False
+
+    def points(self, batch: int, rules: Sequence[AbstractRule], key: Key[Array, ""]) -> Any:
+        """The points of one step, stacked; `rules` are those of the condition's integrals, `batch` is the equation's."""
+        # At a single point without random nodes, more of the same tell nothing.
+        once = isinstance(self.law, Point) and not any(rule.is_random for rule in rules)
+        n = 1 if once else self.batch or batch
+        return jax.vmap(self.law.sample)(jax.random.split(key, n))

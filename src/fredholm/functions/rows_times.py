@@ -25,16 +25,16 @@ def rows_times(x: Float[Array, "*rows k"], weights: Float[Array, "k m"]) -> Floa
     return _rows_times.bind(jnp.asarray(x, kind), jnp.asarray(weights, kind))
 
 
-def as_rows(x: Any) -> Array:
+def as_rows(x: Array) -> Array:
     """All batches of x as the rows of one matrix."""
     return x.reshape(-1, x.shape[-1])
 
 
-def _multiply(x: Any, weights: Any) -> Array:
+def _multiply(x: Array, weights: Array) -> Array:
     return (as_rows(x) @ weights).reshape(*x.shape[:-1], weights.shape[-1])
 
 
-def _multiply_columns(x: Any, y: Any) -> Array:
+def _multiply_columns(x: Array, y: Array) -> Array:
     """The transpose of x times y. XLA multiplies columns with columns at two thirds of the speed of rows with columns, so the narrower of
     the two is transposed before."""
     x, y = as_rows(x), as_rows(y)
@@ -43,7 +43,7 @@ def _multiply_columns(x: Any, y: Any) -> Array:
     return jax.lax.optimization_barrier(x.T) @ y
 
 
-def _batch_of_rows(arguments: tuple[Any, Any], axes: tuple[int | None, int | None]) -> tuple[Array, int]:
+def _batch_of_rows(arguments: tuple[Array, Array], axes: tuple[int | None, int | None]) -> tuple[Array, int]:
     """A batch of x is more rows; a batch of weights is a product for each of them."""
     x, weights = arguments
     if axes[1] is None:
@@ -51,7 +51,7 @@ def _batch_of_rows(arguments: tuple[Any, Any], axes: tuple[int | None, int | Non
     return jax.vmap(_multiply, in_axes=axes)(x, weights), 0
 
 
-def _batch_of_columns(arguments: tuple[Any, Any], axes: tuple[int | None, int | None]) -> tuple[Array, int]:
+def _batch_of_columns(arguments: tuple[Array, Array], axes: tuple[int | None, int | None]) -> tuple[Array, int]:
     return jax.vmap(_multiply_columns, in_axes=axes)(*arguments), 0
 
 

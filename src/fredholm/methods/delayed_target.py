@@ -13,16 +13,16 @@ from jaxtyping import Array, Float, Int, Key
 
 from fredholm.common.checks import nearest, positive_integer, real
 from fredholm.common.findings import Finding
-from fredholm.domains import AbstractDomain, Nodes
-from fredholm.equation.conditions import AbstractCondition
+from fredholm.domains.base import AbstractDomain, Nodes
 from fredholm.equation.equation import Equation, residuals
 from fredholm.equation.estimate import draw, draw_pairs, estimate, weighted_integrand
-from fredholm.equation.residual import AbstractResidual, Integral, Place, network_point
+from fredholm.equation.residual import AbstractCondition, AbstractResidual, Integral, Place, network_point
 from fredholm.functions.field import Function, evaluated, unknowns_of, with_unknowns
 from fredholm.methods.history import late
 from fredholm.methods.protocol import AbstractMethod, Info, Rows, Trained, ema_weight, independent_rows, lerp
 from fredholm.optimizers.adam import slower
-from fredholm.rules import AbstractRule, MonteCarlo
+from fredholm.rules.base import AbstractRule
+from fredholm.rules.monte_carlo import MonteCarlo
 
 if TYPE_CHECKING:
     import xarray

@@ -9,14 +9,15 @@ from jaxtyping import Array, Key
 
 from fredholm.common.checks import nearest
 from fredholm.common.findings import Finding
-from fredholm.domains import AbstractDomain, Nodes
+from fredholm.domains.base import AbstractDomain, Nodes
 from fredholm.equation.equation import Equation, residuals
 from fredholm.equation.estimate import draw, weighted_integrand
 from fredholm.equation.residual import AbstractResidual, Place
 from fredholm.functions.field import Function
 from fredholm.methods.delayed_target import DelayedTarget
 from fredholm.methods.protocol import AbstractMethod, Rows, Trained, independent_rows
-from fredholm.rules import AbstractRule, MonteCarlo
+from fredholm.rules.base import AbstractRule
+from fredholm.rules.monte_carlo import MonteCarlo
 
 
 class DoubleSampling(AbstractMethod[None]):

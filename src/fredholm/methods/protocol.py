@@ -1,7 +1,7 @@
 r"""What a method is: a pair of rows (a, b) at one x, whose gradient is $2\,\mathbb{E}[\partial a^\top b]$."""
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 import equinox as eqx
@@ -10,15 +10,13 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int, Key, PyTree
 
 from fredholm.common.findings import Finding
-from fredholm.domains import AbstractDomain
-from fredholm.equation.conditions import AbstractCondition
-from fredholm.equation.equation import Equation
+from fredholm.domains.base import AbstractDomain
+from fredholm.equation.equation import Equation, residuals
 from fredholm.equation.estimate import independent_residuals
-from fredholm.equation.residual import AbstractResidual, Place
+from fredholm.equation.residual import AbstractCondition, AbstractResidual, Place
 from fredholm.functions.field import Field, Function
-from fredholm.methods.batch import Share, mean_in_tiles, shares
 from fredholm.optimizers.protocol import AbstractOptimizer
-from fredholm.rules import AbstractRule
+from fredholm.rules.base import AbstractRule
 
 if TYPE_CHECKING:
     import xarray
@@ -79,6 +77,55 @@ class Trained(eqx.Module):
     batch: int
     steps: int  # that were done
     optimizer: AbstractOptimizer | None  # None where it was the user's own and is not known
+
+
+class Share(eqx.Module):
+    """What one residual, the equation's or a condition's, has of a step: its part of the loss is a mean over these points."""
+
+    residual: AbstractResidual
+    rules: Sequence[AbstractRule]
+    points: PyTree  # stacked
+    keys: Key[Array, "n"]  # of the nodes at each of them
+
+    def at(self, points: PyTree, keys: Key[Array, "k"]) -> "Share":
+        """The same at other points."""
+        return Share(self.residual, self.rules, points, keys)
+
+
+def shares(equation: Equation, rules: Sequence[AbstractRule], batch: int, key: Key[Array, ""]) -> list[Share]:
+    """Everything that a step draws, but for the nodes at each point."""
+    key_points, key_nodes, key_conditions, key_step = jax.random.split(key, 4)
+    points = jax.vmap(equation.domain.sample)(jax.random.split(key_points, batch))
+    rules = [rule.in_step(jax.random.fold_in(key_step, index)) for index, rule in enumerate(rules)]
+    (_, own), *others = residuals(equation, rules)
+    drawn = [Share(equation, own, points, jax.random.split(key_nodes, batch))]
+    for index, (condition, own) in enumerate(others):
+        key = jax.random.fold_in(key_conditions, index)
+        assert isinstance(condition, AbstractCondition)
+        points = condition.points(batch, own, key)
+        drawn.append(Share(condition, own, points, jax.random.split(jax.random.fold_in(key, 0), len(jax.tree.leaves(points)[0]))))
+    return drawn
+
+
+def mean_in_tiles(mean: Callable[[Share], PyTree], share: Share, tile: int) -> PyTree:
+    """What is a mean over the points of a share, from so many of them at a time."""
+
+    def add(total: PyTree, drawn: tuple[PyTree, Array]) -> tuple[PyTree, None]:
+        return jax.tree.map(jnp.add, total, mean(share.at(*drawn))), None
+
+    tiles = equal_parts(share.keys.size, tile)
+    if tiles == 1:
+        return mean(share)
+    zeros = jax.tree.map(lambda value: jnp.zeros(value.shape, value.dtype), jax.eval_shape(lambda: mean(share)))
+    cut = jax.tree.map(lambda values: values.reshape(tiles, len(values) // tiles, *values.shape[1:]), (share.points, share.keys))
+    total, _ = jax.lax.scan(add, zeros, cut)
+    return jax.tree.map(lambda value: value / tiles, total)
+
+
+def equal_parts(count: int, at_most: int) -> int:
+    """Into how many parts of one size, and of at most so many, to cut; 1 where that would leave less than a quarter of it in each."""
+    size = max(size for size in range(1, min(count, at_most) + 1) if count % size == 0)
+    return count // size if 4 * size > at_most or size == count else 1
 
 
 class AbstractMethod(eqx.Module, Generic[State]):

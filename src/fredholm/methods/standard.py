@@ -12,7 +12,7 @@ from fredholm.functions.field import Function
 from fredholm.methods.delayed_target import DelayedTarget
 from fredholm.methods.history import late
 from fredholm.methods.protocol import AbstractMethod, Rows, Trained
-from fredholm.rules import AbstractRule
+from fredholm.rules.base import AbstractRule
 
 if TYPE_CHECKING:
     import xarray

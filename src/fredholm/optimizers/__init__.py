@@ -5,6 +5,4 @@ from fredholm.optimizers.muon import Muon
 from fredholm.optimizers.protocol import AbstractOptimizer, Transformation
 from fredholm.optimizers.schedules import AbstractSchedule, ConstantRate, Cosine
 
-OPTIMIZERS = (Adam, Muon)  # those that have a name on the command line
-
-__all__ = ["OPTIMIZERS", "AbstractOptimizer", "AbstractSchedule", "Adam", "ConstantRate", "Cosine", "Muon", "Transformation"]
+__all__ = ["AbstractOptimizer", "AbstractSchedule", "Adam", "ConstantRate", "Cosine", "Muon", "Transformation"]

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from fredholm.common.checks import positive_integer, real
-from fredholm.domains import Normal
+from fredholm.domains.distributions import Normal
 from fredholm.equation.equation import Equation
 from fredholm.equation.residual import Integral
 from fredholm.functions.mlp import MLP

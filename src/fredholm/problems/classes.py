@@ -1,13 +1,19 @@
 """One recipe for each class of equation: what the zoo uses, with nothing tuned to a single case but network, steps and batch."""
 
-from typing import Any
-
 import equinox as eqx
 
 from fredholm.equation.equation import Defaults
-from fredholm.methods import AbstractMethod, DelayedTarget, DoubleSampling, Standard
-from fredholm.optimizers import AbstractOptimizer, Adam, Cosine
-from fredholm.rules import AbstractRule, Gauss, MonteCarlo
+from fredholm.functions.protocol import AbstractNetwork
+from fredholm.methods.delayed_target import DelayedTarget
+from fredholm.methods.double_sampling import DoubleSampling
+from fredholm.methods.protocol import AbstractMethod
+from fredholm.methods.standard import Standard
+from fredholm.optimizers.adam import Adam
+from fredholm.optimizers.protocol import AbstractOptimizer
+from fredholm.optimizers.schedules import Cosine
+from fredholm.rules.base import AbstractRule
+from fredholm.rules.gauss import Gauss
+from fredholm.rules.monte_carlo import MonteCarlo
 
 
 class Class(eqx.Module):
@@ -19,7 +25,7 @@ class Class(eqx.Module):
     rule: AbstractRule
     optimizer: AbstractOptimizer
 
-    def defaults(self, network: Any, steps: int, batch: int) -> Defaults:
+    def defaults(self, network: AbstractNetwork, steps: int, batch: int) -> Defaults:
         """The defaults of a problem of this class."""
         return Defaults(self.method, self.rule, network, self.optimizer, steps, batch)
 

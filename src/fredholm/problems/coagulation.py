@@ -6,13 +6,14 @@ Both turn the equation into $\dot n_i = \text{gain}_i(n) - n_i \sum_j A_{ij} n_j
 
 import hashlib
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float
 
 from fredholm.common.checks import positive_integer, real
 from fredholm.problems.coagulation_kernels import Coagulation, Kernel, evaluate, probe
@@ -42,7 +43,7 @@ class AbstractReference(eqx.Module):
         """The density on the grid, one axis for each size and the last for time."""
 
     @abstractmethod
-    def table(self, problem: Coagulation, values: Any) -> TabulatedDensity:
+    def table(self, problem: Coagulation, values: Float[Array, "*grid times"]) -> TabulatedDensity:
         """The values with their grid."""
 
 
@@ -80,7 +81,7 @@ class Collocation(AbstractReference):
         own = {"nodes": nodes, "angles": angles, "samples": samples, "times": self.times, "tolerance": self.tolerance}
         return {"scheme": "collocation 1"} | own
 
-    def table(self, problem: Coagulation, values: Any) -> TabulatedDensity:
+    def table(self, problem: Coagulation, values: Float[Array, "*grid times"]) -> TabulatedDensity:
         return TabulatedDensity(values, 0.0, problem.size, problem.duration, 2.0)
 
     def values(self, problem: Coagulation) -> np.ndarray:
@@ -124,7 +125,7 @@ class EulerGrid(AbstractReference):
     def settings(self, problem: Coagulation) -> dict[str, Any]:
         return {"scheme": "euler 1", "nodes": self.count(problem.dim), "steps": self.steps}
 
-    def table(self, problem: Coagulation, values: Any) -> TabulatedDensity:
+    def table(self, problem: Coagulation, values: Float[Array, "*grid times"]) -> TabulatedDensity:
         return TabulatedDensity(values, problem.size / self.count(problem.dim), problem.size, problem.duration, 1.0)
 
     def values(self, problem: Coagulation) -> np.ndarray:
@@ -192,7 +193,7 @@ def _loss_matrix(problem: Coagulation, x: np.ndarray, nodes: int, samples: int) 
     return np.concatenate([_contract(block, basis, problem.dim) for block in _blocks(problem.kernel, x, partners)])
 
 
-def _blocks(pair: Any, x: np.ndarray, *partners: np.ndarray) -> Iterator[np.ndarray]:
+def _blocks(pair: Callable[..., Array], x: np.ndarray, *partners: np.ndarray) -> Iterator[np.ndarray]:
     """`pair(x_i, *partners_j)` for all i and j as arrays (a block of i, all j), so that memory stays small."""
     table = jax.jit(jax.vmap(jax.vmap(pair, (None, *[0] * len(partners))), (0, *[None] * len(partners))))
     others = [jnp.asarray(partner, jnp.float32) for partner in partners]

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from fredholm.common.checks import positive_integer, real
+from fredholm.functions.field import Function
 
 Size = Float[Array, "d"]
 Kernel = Callable[[Size, Size], Float[Array, ""]]
@@ -82,12 +83,12 @@ class Coagulation(eqx.Module):
         _check_values("kernel", "kernel(x, y) of two sizes", self.kernel, pairs[:, 0], pairs[:, 1])
         _check_values("initial", "initial(x) of one size", self.initial, pairs[:, 0])
 
-    def gain(self, u: Any, point: Float[Array, "p"], y: Size) -> Float[Array, ""]:
+    def gain(self, u: Function, point: Float[Array, "p"], y: Size) -> Float[Array, ""]:
         r"""$\frac12 K(x - x', x')\,n(x - x', t)\,n(x', t)$: two particles of sizes x' and x − x' become one of size x."""
         x, t = point[:-1], point[-1:]
         return 0.5 * self.kernel(x - y, y) * u(jnp.concatenate([x - y, t])) * u(jnp.concatenate([y, t]))
 
-    def loss(self, u: Any, point: Float[Array, "p"], y: Size) -> Float[Array, ""]:
+    def loss(self, u: Function, point: Float[Array, "p"], y: Size) -> Float[Array, ""]:
         r"""$-K(x, x'')\,n(x, t)\,n(x'', t)$: a particle of size x merges with any other."""
         return -self.kernel(point[:-1], y) * u(point) * u(jnp.concatenate([y, point[-1:]]))
 
@@ -108,7 +109,7 @@ def evaluate(function: Callable[..., Any], *points: np.ndarray) -> np.ndarray:
     return np.asarray(jax.jit(jax.vmap(function))(*map(jnp.asarray, points)), dtype=np.float64)
 
 
-def _check_values(name: str, call: str, function: Any, *points: np.ndarray) -> None:
+def _check_values(name: str, call: str, function: object, *points: np.ndarray) -> None:
     if not callable(function):
         raise ValueError(f"{name}: got {function!r}; expected a function, {call} of shape ({points[0].shape[1]},).")
     shape = jax.eval_shape(lambda *arguments: jnp.asarray(function(*arguments)), *(jnp.asarray(p[0]) for p in points)).shape

@@ -7,7 +7,8 @@ import tempfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, TypeVar
 
 import equinox as eqx
 import jax
@@ -17,6 +18,7 @@ from jaxtyping import Array, Float
 
 from fredholm.common.caches import cache_directory
 
+Numbers = TypeVar("Numbers", np.ndarray, Array)  # on the host, or traced
 logger = logging.getLogger("fredholm")
 
 
@@ -53,12 +55,12 @@ class TabulatedDensity(eqx.Module):
         return block
 
 
-def stencil_start(position: Any, length: Any, xp: Any) -> Any:
+def stencil_start(position: Numbers, length: int | np.ndarray, xp: ModuleType) -> Numbers:
     """The first of the four grid points round a position that is counted in grid steps."""
     return xp.clip(xp.floor(position).astype(int) - 1, 0, length - 4)
 
 
-def cubic_weights(u: Any) -> tuple[Any, Any, Any, Any]:
+def cubic_weights(u: Numbers) -> tuple[Numbers, Numbers, Numbers, Numbers]:
     """The Lagrange polynomials of the nodes 0, 1, 2, 3."""
     a, b, c = u - 1, u - 2, u - 3
     return -a * b * c / 6, u * b * c / 2, -u * a * c / 2, u * a * b / 6

@@ -7,8 +7,11 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from fredholm.common.checks import positive_integer
-from fredholm.domains import AbstractDomain, Ball, Base, Box, Law, Normal, Product
-from fredholm.domains.round import random_directions
+from fredholm.domains.base import AbstractDomain, Base
+from fredholm.domains.combined import Law, Product
+from fredholm.domains.distributions import Normal
+from fredholm.domains.flat import Box
+from fredholm.domains.round import Ball, random_directions
 from fredholm.equation.evaluation import AbstractEvaluation, Evaluation
 
 HIGH_DIMENSION = ("mse", "relative_l2", "mse_mean_free", "mse_normalized")

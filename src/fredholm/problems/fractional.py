@@ -8,8 +8,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from fredholm.common.checks import positive_integer, real
-from fredholm.domains import Ball, Interval, Point, PowerLaw, Product, Sphere
-from fredholm.domains.round import unit_sphere_area
+from fredholm.domains.combined import Point, Product
+from fredholm.domains.distributions import PowerLaw
+from fredholm.domains.flat import Interval
+from fredholm.domains.round import Ball, Sphere, unit_sphere_area
 from fredholm.equation.conditions import Condition
 from fredholm.equation.equation import Equation
 from fredholm.equation.operators import derivative, directional
@@ -31,7 +33,7 @@ class InsideBall(eqx.Module):
 
     power: float  # p
 
-    def __call__(self, n: Any, x: Place) -> Float[Array, ""]:
+    def __call__(self, n: Function, x: Place) -> Float[Array, ""]:
         room = 1 - jnp.sum(x**2)
         return jnp.where(room > 0, jnp.where(room > 0, room, 1.0) ** self.power * n(x), 0.0)
 

@@ -1,12 +1,14 @@
 """Fredholm equations with exact solutions: of the first and second kind, and a nonlinear one."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from fredholm.domains import Interval, Point
+from fredholm.domains.combined import Point
+from fredholm.domains.flat import Interval
 from fredholm.equation.conditions import Condition
 from fredholm.equation.equation import Equation
 from fredholm.equation.operators import derivative
@@ -29,7 +31,7 @@ def smoothed_sine(x: Number) -> Float[Array, ""]:
     return (2 * jnp.sin(jnp.pi * x[0]) + jnp.pi * (jnp.exp(-x[0]) + jnp.exp(x[0] - 1))) / (1 + jnp.pi**2)
 
 
-def both_sides(g: Any) -> list[Integral]:
+def both_sides(g: Callable[..., Array]) -> list[Integral]:
     """The kernel has a kink at t = x, so that the integral is taken on each side of it."""
     return [Integral(lambda x: Interval(0.0, x[0]), g), Integral(lambda x: Interval(x[0], 1.0), g)]
 

@@ -6,7 +6,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from fredholm.domains import AbstractDomain, Ball, Base, Circle, Disc, Law, PowerLaw, Record, Sphere
+from fredholm.domains.base import AbstractDomain, Base, Record
+from fredholm.domains.combined import Law
+from fredholm.domains.disc import Disc
+from fredholm.domains.distributions import PowerLaw
+from fredholm.domains.round import Ball, Circle, Sphere
 from fredholm.equation.equation import Defaults, Equation
 from fredholm.equation.evaluation import AbstractEvaluation, Evaluation
 from fredholm.equation.operators import curl, directional
@@ -14,10 +18,10 @@ from fredholm.equation.residual import Integral
 from fredholm.equation.view import View
 from fredholm.functions.field import Function
 from fredholm.functions.mlp import MLP
-from fredholm.methods import DelayedTarget
-from fredholm.optimizers import Adam
+from fredholm.methods.delayed_target import DelayedTarget
+from fredholm.optimizers.adam import Adam
 from fredholm.problems.wires import Wires
-from fredholm.rules import MonteCarlo
+from fredholm.rules.monte_carlo import MonteCarlo
 
 CORNER = 3**-0.5
 RECTANGLE = ((CORNER, -CORNER, -CORNER), (CORNER, CORNER, CORNER), (-CORNER, CORNER, CORNER), (-CORNER, -CORNER, -CORNER))
@@ -38,7 +42,7 @@ class Maxwell(Equation):
 
     def __init__(
         self,
-        vertices: Any = RECTANGLE,
+        vertices: object = RECTANGLE,
         current: float = 1.0,
         *,
         centers: AbstractDomain | None = None,

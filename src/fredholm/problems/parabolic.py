@@ -6,7 +6,8 @@ from typing import Any
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from fredholm.domains import Box, Interval, Point, Product
+from fredholm.domains.combined import Point, Product
+from fredholm.domains.flat import Box, Interval
 from fredholm.equation.conditions import Condition
 from fredholm.equation.equation import Equation
 from fredholm.equation.operators import derivative

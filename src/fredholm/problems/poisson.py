@@ -9,8 +9,12 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from fredholm.common.checks import nearest, positive_integer, real
-from fredholm.domains import AbstractDomain, Ball, Box, Interval, Law, NormalizedSphere, PowerLaw, Record, Sphere
-from fredholm.domains.round import unit_sphere_area
+from fredholm.domains.base import AbstractDomain, Record
+from fredholm.domains.combined import Law
+from fredholm.domains.distributions import PowerLaw
+from fredholm.domains.flat import Box, Interval
+from fredholm.domains.normalized_sphere import NormalizedSphere
+from fredholm.domains.round import Ball, Sphere, unit_sphere_area
 from fredholm.equation.conditions import Condition
 from fredholm.equation.equation import Defaults, Equation
 from fredholm.equation.evaluation import AbstractEvaluation, Evaluation
@@ -19,10 +23,10 @@ from fredholm.equation.residual import Integral
 from fredholm.equation.view import View
 from fredholm.functions.field import Function
 from fredholm.functions.mlp import MLP
-from fredholm.methods import DelayedTarget
-from fredholm.optimizers import Adam
+from fredholm.methods.delayed_target import DelayedTarget
+from fredholm.optimizers.adam import Adam
 from fredholm.problems.evaluation import InsideBalls, RadialGrid
-from fredholm.rules import MonteCarlo
+from fredholm.rules.monte_carlo import MonteCarlo
 
 THREE_CHARGES = ((-0.5, -0.5), (0.0, 0.0), (0.5, 0.5))
 
@@ -71,8 +75,8 @@ class Poisson(Equation):
     def __init__(
         self,
         dim: int = 2,
-        charges: Any = None,
-        weights: Any = None,
+        charges: object = None,
+        weights: object = None,
         *,
         count: int = 3,
         centers: AbstractDomain | None = None,
@@ -163,7 +167,7 @@ def flux(u: Function, ball: Record, t: Float[Array, "d"]) -> Float[Array, ""]:
     return directional(u, t, (t - ball.center) / ball.radius)
 
 
-def _fixed_charges(dim: int, locations: Any, weights: Any) -> Charges:
+def _fixed_charges(dim: int, locations: object, weights: object) -> Charges:
     locations = jnp.asarray(locations, float)
     if locations.ndim != 2 or locations.shape[1] != dim or not len(locations):
         raise ValueError(f"Poisson charges: got shape {locations.shape}; expected (number of charges, {dim}).")

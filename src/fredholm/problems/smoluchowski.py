@@ -6,7 +6,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from fredholm.common.checks import real
-from fredholm.domains import Box, Interval, Point, Product
+from fredholm.domains.combined import Point, Product
+from fredholm.domains.flat import Box, Interval
 from fredholm.equation.conditions import Condition
 from fredholm.equation.equation import Defaults, Equation
 from fredholm.equation.evaluation import AbstractEvaluation, Evaluation
@@ -15,11 +16,12 @@ from fredholm.equation.residual import Integral
 from fredholm.equation.view import View
 from fredholm.functions.field import Function
 from fredholm.functions.mlp import MLP
-from fredholm.methods import DelayedTarget
-from fredholm.optimizers import Adam
+from fredholm.methods.delayed_target import DelayedTarget
+from fredholm.optimizers.adam import Adam
 from fredholm.problems.coagulation import AbstractReference, Collocation
 from fredholm.problems.coagulation_kernels import Coagulation, Density, Kernel, linear_density
-from fredholm.rules import AbstractRule, MonteCarlo
+from fredholm.rules.base import AbstractRule
+from fredholm.rules.monte_carlo import MonteCarlo
 
 
 class Smoluchowski(Equation):

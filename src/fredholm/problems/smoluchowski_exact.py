@@ -18,7 +18,9 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from fredholm.common.checks import positive_integer, real
-from fredholm.domains import Exponential, Interval, Point, Product
+from fredholm.domains.combined import Point, Product
+from fredholm.domains.distributions import Exponential
+from fredholm.domains.flat import Interval
 from fredholm.equation.conditions import Condition
 from fredholm.equation.equation import Defaults, Equation
 from fredholm.equation.evaluation import Evaluation
@@ -28,7 +30,7 @@ from fredholm.functions.mlp import MLP
 from fredholm.problems.classes import ONE_SAMPLE, SMOOTH
 from fredholm.problems.coagulation_kernels import AdditiveKernel, Coagulation, ConstantKernel, Size
 from fredholm.problems.smoluchowski import smaller, time_derivative
-from fredholm.rules import Gauss
+from fredholm.rules.gauss import Gauss
 
 TERMS = 128  # of the series in k; its largest term is near k = (1 - N)^(1/d) x, so it serves sizes up to about 60
 
@@ -47,11 +49,11 @@ class AbstractHalfLine(eqx.Module):
         r"""$-\lambda^{-d} K(x, x'')\,v(x, t)\,v(x'', t)$, whose mean over $\text{Exp}(\lambda)^d$ is the second integral."""
         return self.coagulation.loss(u, point, y) / self.decay**self.coagulation.dim
 
-    def density(self, u: Any, point: Float[Array, "p"]) -> Float[Array, ""]:
+    def density(self, u: Function, point: Float[Array, "p"]) -> Float[Array, ""]:
         r"""$n = e^{-\lambda |x|}\,v$, for a network or any other function v."""
         return jnp.exp(-self.decay * jnp.sum(point[:-1])) * u(point)
 
-    def mass(self, u: Any, t: Any, nodes: int = 32) -> Float[Array, ""]:
+    def mass(self, u: Function, t: Float[Array, ""] | float, nodes: int = 32) -> Float[Array, ""]:
         r"""$\int |x|\,n(x, t)\,dx$, which coagulation conserves: d at all times. By Gauss-Laguerre quadrature."""
         drawn = Gauss(n=nodes).nodes(self.sizes, jax.random.key(0))
         at_time = jnp.full((1,), t)

@@ -20,7 +20,8 @@ from jaxtyping import Array, Float
 from numpy.polynomial.legendre import leggauss
 
 from fredholm.common.checks import real
-from fredholm.domains import Interval, Product
+from fredholm.domains.combined import Product
+from fredholm.domains.flat import Interval
 from fredholm.equation.equation import Equation
 from fredholm.equation.residual import Integral
 from fredholm.functions.field import Function

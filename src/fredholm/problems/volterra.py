@@ -4,7 +4,8 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from fredholm.domains import Interval, Point
+from fredholm.domains.combined import Point
+from fredholm.domains.flat import Interval
 from fredholm.equation.conditions import Condition
 from fredholm.equation.equation import Equation
 from fredholm.equation.operators import derivative

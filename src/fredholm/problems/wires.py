@@ -1,14 +1,12 @@
 """A closed polygon of thin wires with a current: its vector potential, its magnetic field, and what a disc encloses."""
 
-from typing import Any
-
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
 from fredholm.common.checks import real
-from fredholm.domains import Record
+from fredholm.domains.base import Record
 
 FOUR_PI = 4 * np.pi
 TINY = 1e-30  # The square of a length that no float32 coordinate resolves: it keeps a point on a wire finite.
@@ -26,7 +24,7 @@ class Wires(eqx.Module):
     vertices: Float[Array, "m 3"]  # v, in the direction of the current; the last is joined to the first
     current: float  # I
 
-    def __init__(self, vertices: Any, current: float = 1.0):
+    def __init__(self, vertices: object, current: float = 1.0):
         """`vertices` of shape (m, 3), or the segments as pairs (start, end) of shape (m, 2, 3), which must close."""
         self.vertices = jnp.asarray(_polygon(vertices), float)
         self.current = real("current", current)
@@ -105,7 +103,7 @@ def _without_cancelling(r: Float[Array, "m"], z: Float[Array, "m"], off_axis_squ
     return jnp.where(z > 0, off_axis_squared / (r + jnp.abs(z)), r + jnp.abs(z))
 
 
-def _polygon(vertices: Any) -> np.ndarray:
+def _polygon(vertices: object) -> np.ndarray:
     """The vertices of a closed polygon, or a `ValueError` that says what is wrong with it."""
     try:
         given = np.asarray(vertices, dtype=float)

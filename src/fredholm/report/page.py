@@ -6,7 +6,6 @@ Here the page is plain data; `report_templates` says how it looks.
 import base64
 import datetime
 import os
-import shlex
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -28,7 +27,6 @@ from fredholm.report.plots.solution import plot_solution
 from fredholm.report.plots.style import colors, png
 from fredholm.report.solved import Solved
 from fredholm.storage.run_folder import write_atomically
-from fredholm.training.settings import FIELDS
 from fredholm.training.status import describe_failures
 
 
@@ -156,7 +154,7 @@ def _row(name: str, solution: Solved, color: str) -> Row:
     ended = next((entry.status.value for entry in solution.status if not entry.status.is_failure), "every seed failed")
     failures, error = describe_failures(solution.status, solution.seeds), seed_curve(solution, "error")
     best, last = (None, None) if error is None else (error.best, error.last)
-    return Row(name, color, ended, failures, solution.summary(), best, last, points_per_step(solution), solution.steps, solution.seconds)
+    return Row(name, color, ended, failures, solution.summary(), best, last, solution.shown().evaluations, solution.steps, solution.seconds)
 
 
 def _shown(section: Section, path: Path) -> Shown:
@@ -173,8 +171,8 @@ def _shown(section: Section, path: Path) -> Shown:
         note=_results_note(solutions),
         charts=charts(solutions, _score_words(solutions)),
         pictures=_pictures(solutions),
-        settings=_compared({name: shown_settings(solution) for name, solution in solutions.items()}),
-        versions=_compared({name: versions(solution) for name, solution in solutions.items()}),
+        settings=_compared({name: solution.shown().settings for name, solution in solutions.items()}),
+        versions=_compared({name: solution.shown().versions for name, solution in solutions.items()}),
         usage=how_to_go_on(solutions, path),
     )
 
@@ -225,7 +223,7 @@ def how_to_go_on(solutions: Mapping[str, Solved], path: Path) -> Usage:
     """How to take the runs up again; folders by their names only, since a page may travel."""
     beside = sorted(folder.parent.name for folder in path.parent.glob("*/run.json")) if path.parent.is_dir() else []
     runs = [path.parent.resolve().name] if (path.parent / "run.json").is_file() else beside or ["RUN"]
-    kept = [rebuilding(solution) for solution in solutions.values()]
+    kept = [solution.shown() for solution in solutions.values()]
     own = list(dict.fromkeys(name for one in kept for name in one.own))
     given = "".join(f", {name}=..." for name in own)
     lines = ["import fredholm as fr", *(f'solution = fr.load("{run}"{given})' for run in runs)]
@@ -238,47 +236,3 @@ def how_to_go_on(solutions: Mapping[str, Solved], path: Path) -> Usage:
     note = "RUN is the folder of the run, what solve(out=...) or solution.save(...) wrote. " if runs == ["RUN"] else ""
     note += f"The {' and the '.join(own)} were made in Python and must be given again." if own else ""
     return Usage(note, "\n".join(lines))
-
-
-# All that a page reads of a run's settings is below.
-
-
-class Rebuilding(NamedTuple):
-    """What it takes to rebuild a run from its folder."""
-
-    own: list[str]  # the parts that were made in Python, which must be given again
-    is_resumable: bool  # False where only the networks were kept
-
-
-def rebuilding(solution: Solved) -> Rebuilding:
-    """What it takes to rebuild a run."""
-    record = solution.record
-    return Rebuilding([name for name in ("problem", "network") if record.settings.is_own(name)], record.kept != "networks")
-
-
-def shown_settings(solution: Solved) -> dict[str, str]:
-    """The settings of a run in words, without those that were not given."""
-    record = solution.record
-    shown = {name: text for name in FIELDS if (text := record.settings.text(name)) != "None"}
-    command = shlex.join((record.origin or {}).get("command") or ())
-    return {**shown, **({"command": command} if command else {})}
-
-
-def versions(solution: Solved) -> dict[str, str]:
-    """What a run was trained with: the packages and their versions, then the machine."""
-    environment = solution.record.environment
-    rest = {name: ", ".join(map(str, value)) if isinstance(value, list) else str(value) for name, value in environment.items()}
-    packages = environment.get("packages", {})
-    return {
-        **{name: str(version) for name, version in packages.items()},
-        **{name: text for name, text in rest.items() if name != "packages"},
-    }
-
-
-def points_per_step(solution: Solved) -> int | None:
-    """Evaluations of integrands in one step of one seed. None where the run's problem, method or rule is not in its folder."""
-    settings, problem = solution.record.settings, solution.problem
-    method, rule = settings.part("method"), settings.part("rule")
-    if problem is None or method is None or rule is None:
-        return None
-    return method.evaluations(problem, problem.rules(rule)).of_integrands(settings.batch)

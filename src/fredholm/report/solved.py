@@ -1,17 +1,26 @@
 """What pages and pictures need of a solution. They stand below it, so that a solution can draw and report itself."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from fredholm.equation.equation import Equation
-from fredholm.training.record import RunRecord
 from fredholm.training.status import SeedStatus
 
 if TYPE_CHECKING:
     import xarray
+
+
+class Shown(NamedTuple):
+    """What a page says of a run besides its results."""
+
+    settings: dict[str, str]  # in words, without those that were not given
+    versions: dict[str, str]  # the packages, then the machine
+    own: list[str]  # the parts that were made in Python, which must be given again to load it
+    is_resumable: bool  # False where only the networks were kept
+    evaluations: int | None  # of integrands in one step of one seed; None where the run's problem, method or rule is not known
 
 
 @runtime_checkable
@@ -19,8 +28,26 @@ class Solved(Protocol):
     """A solution, as it is shown; `fredholm.Solution` is one."""
 
     problem: Equation | None
-    record: RunRecord
     history: "xarray.Dataset"
+
+    def shown(self) -> Shown:
+        """What a page says of the run."""
+        ...
+
+    @property
+    def precision(self) -> str:
+        """float32 or float64."""
+        ...
+
+    @property
+    def inputs(self) -> int:
+        """d, the size of the network's input."""
+        ...
+
+    @property
+    def outputs(self) -> int:
+        """m, the number of unknown functions."""
+        ...
 
     @property
     def label(self) -> str:

@@ -1,12 +1,12 @@
 """The errors that `solve` raises with what was reached."""
 
-from fredholm.results.solution import Solution
+from fredholm.report.solved import Solved
 
 
 class SolveError(RuntimeError):
     """At least one seed failed; `.solution` holds all of them, each at its last good state."""
 
-    def __init__(self, message: str, solution: Solution):
+    def __init__(self, message: str, solution: Solved):
         super().__init__(message)
         self.solution = solution
 
@@ -14,6 +14,6 @@ class SolveError(RuntimeError):
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C during training; `.solution` holds what was reached."""
 
-    def __init__(self, message: str, solution: Solution):
+    def __init__(self, message: str, solution: Solved):
         super().__init__(message)
         self.solution = solution

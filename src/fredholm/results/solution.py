@@ -2,6 +2,7 @@
 
 import html
 import os
+import shlex
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -20,12 +21,13 @@ from fredholm.diagnostics.certificate import Certificate, certificates
 from fredholm.diagnostics.diagnosis import diagnose
 from fredholm.equation.equation import Equation
 from fredholm.functions.field import Field
-from fredholm.methods import AbstractMethod
-from fredholm.methods.protocol import Trained
-from fredholm.rules import AbstractRule
+from fredholm.methods.protocol import AbstractMethod, Trained
+from fredholm.report.solved import Shown
+from fredholm.rules.base import AbstractRule
 from fredholm.storage.run_folder import Arrays, RunFolder
 from fredholm.training.devices import gather
 from fredholm.training.record import RunRecord
+from fredholm.training.settings import FIELDS
 from fredholm.training.status import SeedStatus, Status, describe_failures
 from fredholm.training.training import Training
 
@@ -72,13 +74,50 @@ class Solution:
         target = settings.known_method.target(states.u, states.method)
         assert isinstance(target, Field)
         answer = states.u if states.average is None else states.average
-        now = training.recorded(record, ended)
+        now = record.at(training.step, training.seconds, training.status(ended))
         return cls(now, settings.problem, training.history(), answer, target, training.snapshot(), states.u)
 
     @property
     def settings(self) -> dict[str, Any]:
         """Everything that defines the run, and how far it is, as plain data: what `run.json` holds."""
         return self.record.to_json()
+
+    def shown(self) -> Shown:
+        """What a page says of the run besides its results."""
+        record = self.record
+        settings = {name: text for name in FIELDS if (text := record.settings.text(name)) != "None"}
+        if command := (record.origin or {}).get("command"):
+            settings["command"] = shlex.join(command)
+        packages = record.environment.get("packages", {})
+        machine = {name: value for name, value in record.environment.items() if name != "packages"}
+        versions = {
+            name: ", ".join(map(str, value)) if isinstance(value, list) else str(value) for name, value in (packages | machine).items()
+        }
+        own = [name for name in ("problem", "network") if record.settings.is_own(name)]
+        return Shown(settings, versions, own, record.kept != "networks", self._evaluations())
+
+    def _evaluations(self) -> int | None:
+        """Evaluations of integrands in one step of one seed, where the run's problem, method and rule are known."""
+        settings, problem = self.record.settings, self.problem
+        method, rule = settings.part("method"), settings.part("rule")
+        if problem is None or method is None or rule is None:
+            return None
+        return method.evaluations(problem, problem.rules(rule)).of_integrands(settings.batch)
+
+    @property
+    def precision(self) -> str:
+        """float32 or float64."""
+        return self.record.settings.precision
+
+    @property
+    def inputs(self) -> int:
+        """d, the size of the network's input."""
+        return self.record.inputs
+
+    @property
+    def outputs(self) -> int:
+        """m, the number of unknown functions."""
+        return self.record.outputs
 
     @property
     def label(self) -> str:

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from fredholm.domains import AbstractDomain, Base, Nodes
+from fredholm.domains.base import AbstractDomain, Base, Nodes
 
 MAXIMUM_NODES = 1_000_000  # A rule that would need more on one domain is refused, with its count.
 
@@ -66,7 +66,7 @@ class AbstractRule(eqx.Module):
         return False
 
     def describe(self, domain: AbstractDomain) -> str:
-        """One line: how many nodes, which weights, exact to which degree, random or not."""
+        """One line: the number of nodes, the sum of the absolute weights, random or not."""
         drawn = "new nodes in every draw, unbiased" if self.is_random else "the same nodes in every draw"
         return f"{self!r}: {self.size(domain)} nodes on {type(domain).__name__}; sum |w| = {self.absolute_weight(domain):.4g}; {drawn}"
 
@@ -119,10 +119,6 @@ class AbstractNodeRule(AbstractRule):
         """True for a digital net in base 2, which scrambling leaves a net."""
         return False
 
-    def degree(self, bases: tuple[Base, ...]) -> int:
-        """The total degree up to which every polynomial in z is integrated exactly."""
-        return 0
-
     def size(self, domain: AbstractDomain) -> int:
         return len(_cached_base_nodes(self, domain.bases)[1])
 
@@ -135,10 +131,6 @@ class AbstractNodeRule(AbstractRule):
 
     def has_negative_weights(self, domain: AbstractDomain) -> bool:
         return bool(np.min(_cached_base_nodes(self, domain.bases)[1]) < 0)
-
-    def describe(self, domain: AbstractDomain) -> str:
-        before = "" if self.randomize is None else " before the random move"
-        return f"{super().describe(domain)}; exact to degree {self.degree(domain.bases)} in z on {len(domain.bases)} axes{before}"
 
     def check(self, domain: AbstractDomain) -> None:
         if domain.samples is not None and self.is_random:

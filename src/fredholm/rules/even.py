@@ -4,7 +4,7 @@ import equinox as eqx
 import numpy as np
 
 from fredholm.common.checks import positive_integer
-from fredholm.domains import Base
+from fredholm.domains.base import Base
 from fredholm.rules.base import AbstractRandomization
 from fredholm.rules.tensor import AbstractTensorRule
 
@@ -21,9 +21,6 @@ class Even(AbstractTensorRule):
 
     def axis_nodes(self, base: Base) -> tuple[np.ndarray, np.ndarray]:
         return (np.arange(self.n) + 0.5) / self.n, np.full(self.n, 1 / self.n)
-
-    def axis_degree(self) -> int:
-        return 1
 
     def refined(self, level: int) -> "Even":
         """Three times as many: a midpoint of n intervals is one of 3n intervals, so the nodes are nested."""

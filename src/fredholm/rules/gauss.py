@@ -6,7 +6,7 @@ import scipy
 from numpy.polynomial.legendre import leggauss
 
 from fredholm.common.checks import positive_integer
-from fredholm.domains import AbstractDomain, Base
+from fredholm.domains.base import AbstractDomain, Base
 from fredholm.rules.base import AbstractRandomization
 from fredholm.rules.tensor import AbstractTensorRule
 
@@ -32,9 +32,6 @@ class Gauss(AbstractTensorRule):
         if base is not Base.HALF_LINE and self.n % 2:  # Exactly the middle, so that sparse grids recognise the node in every level.
             nodes[self.n // 2] = 0.5 if base is Base.UNIT else 0.0
         return nodes, weights / np.sum(weights)
-
-    def axis_degree(self) -> int:
-        return 2 * self.n - 1
 
     def refined(self, level: int) -> "Gauss":
         return Gauss(self.n + level)

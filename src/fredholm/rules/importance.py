@@ -10,7 +10,8 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from fredholm.common.checks import is_concrete, positive_integer, real
-from fredholm.domains import AbstractDomain, Base, Nodes, Warped
+from fredholm.domains.base import AbstractDomain, Base, Nodes
+from fredholm.domains.warped import Warped
 from fredholm.rules.base import AbstractRule, to_bases
 from fredholm.rules.monte_carlo import MonteCarlo
 

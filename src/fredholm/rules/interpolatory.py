@@ -7,7 +7,7 @@ import numpy as np
 from numpy.polynomial.legendre import legvander
 
 from fredholm.common.checks import positive_integer
-from fredholm.domains import Base
+from fredholm.domains.base import Base
 from fredholm.rules.base import AbstractRandomization
 from fredholm.rules.tensor import AbstractClosedRule
 
@@ -42,9 +42,6 @@ class ClenshawCurtis(AbstractClosedRule):
         weights[[0, -1]] *= 0.5
         return nodes, weights
 
-    def axis_degree(self) -> int:
-        return self.n if self.n % 2 else self.n - 1
-
     def refined(self, level: int) -> "ClenshawCurtis":
         """Twice as many intervals between the nodes, from 1 node to 3, 5, 9, ...: nested."""
         if level == 0:
@@ -75,9 +72,6 @@ class Leja(AbstractClosedRule):
         # In Legendre's basis the integral picks the constant, and the system is well conditioned at Leja's points.
         weights = np.linalg.solve(legvander(x, self.n - 1).T, np.eye(self.n)[0])
         return 0.5 * (x + 1), weights
-
-    def axis_degree(self) -> int:
-        return self.n if self.n in (1, 3) else self.n - 1  # These two are symmetric: the middle, and Simpson's rule.
 
     def refined(self, level: int) -> "Leja":
         return Leja(self.n + level)

@@ -5,7 +5,7 @@ import jax
 from jaxtyping import Array, Key
 
 from fredholm.common.checks import positive_integer
-from fredholm.domains import AbstractDomain, Nodes
+from fredholm.domains.base import AbstractDomain, Nodes
 from fredholm.rules.base import AbstractRule
 
 

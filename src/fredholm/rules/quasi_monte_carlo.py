@@ -1,12 +1,10 @@
 """Low-discrepancy nodes with equal weights."""
 
-from typing import Any
-
 import equinox as eqx
 import numpy as np
 
 from fredholm.common.checks import positive_integer
-from fredholm.domains import Base
+from fredholm.domains.base import Base
 from fredholm.rules.base import MAXIMUM_NODES, AbstractNodeRule, AbstractRandomization
 from fredholm.rules.sequences import AbstractSequence, AdditiveRecursion
 
@@ -37,7 +35,7 @@ class QuasiMonteCarlo(AbstractNodeRule):
         return nodes, np.full(self.n, 1 / self.n)
 
 
-def _sequence(given: Any) -> AbstractSequence:
+def _sequence(given: object) -> AbstractSequence:
     if not isinstance(given, AbstractSequence):
         raise ValueError(f"QuasiMonteCarlo sequence: got {given!r}; expected a sequence, for instance Sobol(), with its parentheses.")
     return given

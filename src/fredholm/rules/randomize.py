@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key, UInt32
 
-from fredholm.domains import AbstractDomain, Base
+from fredholm.domains.base import AbstractDomain, Base
 from fredholm.rules.base import AbstractNodeRule, AbstractRandomization
 
 
@@ -48,7 +48,7 @@ class Rotation(AbstractRandomization):
 
     def check(self, rule: AbstractNodeRule, domain: AbstractDomain) -> None:
         if type(domain).rotate is AbstractDomain.rotate:
-            domain.rotate(jax.random.key(0), None)  # Raises, with what to use instead.
+            domain.rotate(jax.random.key(0), jnp.zeros((1, 1)))  # Raises, with what to use instead.
 
 
 class Scramble(AbstractRandomization):

@@ -1,11 +1,9 @@
 """One draw of nodes for all x of a step."""
 
-from typing import Any
-
 import equinox as eqx
 from jaxtyping import Array, Key
 
-from fredholm.domains import AbstractDomain, Nodes
+from fredholm.domains.base import AbstractDomain, Nodes
 from fredholm.rules.base import AbstractRule
 
 
@@ -72,7 +70,7 @@ class _OfStep(_Around):
         return self.nodes(domain, key), other.nodes(domain, key)  # the key of the step and that of x are independent
 
 
-def _random(rule: Any) -> AbstractRule:
+def _random(rule: object) -> AbstractRule:
     if not isinstance(rule, AbstractRule):
         raise ValueError(f"Shared rule: got {rule!r}; expected a rule, for instance Shared(MonteCarlo(16)).")
     if isinstance(rule, Shared):

@@ -1,13 +1,12 @@
 """Sparse grids: a rule on one axis, combined so that the cost grows gently with the number of axes."""
 
 import math
-from typing import Any
 
 import equinox as eqx
 import numpy as np
 
 from fredholm.common.checks import positive_integer
-from fredholm.domains import AbstractDomain, Base
+from fredholm.domains.base import AbstractDomain, Base
 from fredholm.rules.base import MAXIMUM_NODES, AbstractNodeRule, AbstractRandomization
 from fredholm.rules.tensor import AbstractTensorRule, cached_axis_nodes, tensor_product
 
@@ -51,17 +50,6 @@ class Smolyak(AbstractNodeRule):
         stacked, signed = np.concatenate(nodes), np.concatenate(weights)
         return _merged(stacked, signed) if self.merge else (stacked, signed)
 
-    def degree(self, bases: tuple[Base, ...]) -> int:
-        """The largest total degree whose every monomial fits: axis j needs the first level that is exact to its exponent."""
-        if not all(self.axis_measure(base) == base for base in bases):
-            return 0
-        exact = [self.rule.refined(level).axis_degree() for level in range(self.level + 1)]
-        needs = [next((level for level, degree in enumerate(exact) if degree >= power), math.inf) for power in range(exact[-1] + 2)]
-        worst = list(needs)  # The worst sum of levels over the ways to share a total degree among the axes.
-        for _ in bases[1:]:
-            worst = [max(needs[power] + worst[total - power] for power in range(total + 1)) for total in range(len(needs))]
-        return max(total for total in range(len(worst)) if max(worst[: total + 1]) <= self.level)
-
     def check(self, domain: AbstractDomain) -> None:
         self.rule.refined(self.level).check_axes(domain)
         super().check(domain)
@@ -75,7 +63,7 @@ class Smolyak(AbstractNodeRule):
         return sum(counts[max(0, self.level - axes + 1) :])
 
 
-def _axis_rule(given: Any) -> AbstractTensorRule:
+def _axis_rule(given: object) -> AbstractTensorRule:
     if not isinstance(given, AbstractTensorRule):
         raise ValueError(f"Smolyak rule: got {given!r}; expected a rule on one axis, for instance Gauss(1) or Leja(1).")
     if given.randomize is not None:

@@ -7,7 +7,7 @@ from functools import lru_cache
 import equinox as eqx
 import numpy as np
 
-from fredholm.domains import AbstractDomain, Atoms, Base
+from fredholm.domains.base import AbstractDomain, Atoms, Base
 from fredholm.rules.base import MAXIMUM_NODES, AbstractNodeRule
 
 
@@ -19,10 +19,6 @@ class AbstractTensorRule(AbstractNodeRule):
     @abstractmethod
     def axis_nodes(self, base: Base) -> tuple[np.ndarray, np.ndarray]:
         """n increasing nodes and weights that sum to 1, on one axis."""
-
-    @abstractmethod
-    def axis_degree(self) -> int:
-        """The degree up to which one axis is exact."""
 
     @abstractmethod
     def refined(self, level: int) -> "AbstractTensorRule":
@@ -41,10 +37,6 @@ class AbstractTensorRule(AbstractNodeRule):
     def check(self, domain: AbstractDomain) -> None:
         self.check_axes(domain)
         super().check(domain)
-
-    def degree(self, bases: tuple[Base, ...]) -> int:
-        # A midpoint that the inverse distribution function carries to a normal axis is exact for constants only.
-        return self.axis_degree() if all(self.axis_measure(base) == base for base in bases) else 0
 
     def base_nodes(self, bases: tuple[Base, ...]) -> tuple[np.ndarray, np.ndarray]:
         count = math.prod(map(self.size_on, bases))

@@ -20,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Any
 import filelock
 import jax
 import numpy as np
+from jaxtyping import PyTree
 
 if TYPE_CHECKING:
     import xarray
@@ -206,15 +207,15 @@ def file_name(name: str) -> str:
     return "".join(letter if letter.isalnum() or letter in "-_.=" else "-" for letter in name).strip("-.") or "run"
 
 
-def flatten(tree: Any) -> Arrays:
+def flatten(tree: PyTree) -> Arrays:
     """The arrays of a pytree by their path."""
     return {jax.tree_util.keystr(path): np.asarray(leaf) for path, leaf in jax.tree_util.tree_leaves_with_path(tree)}
 
 
-def unflatten(skeleton: Any, arrays: Arrays) -> Any:
+def unflatten(skeleton: PyTree, arrays: Arrays) -> PyTree:
     """A pytree shaped as the skeleton, with the arrays that belong to its paths."""
 
-    def leaf_at(path: Any, leaf: Any) -> np.ndarray:
+    def leaf_at(path: jax.tree_util.KeyPath, leaf: jax.Array | jax.ShapeDtypeStruct) -> np.ndarray:
         name = jax.tree_util.keystr(path)
         if name not in arrays:
             raise ValueError(f"the checkpoint has no {name}: it was made with another network, method or optimizer.")

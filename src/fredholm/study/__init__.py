@@ -9,8 +9,8 @@ results = run_study(StudyFolder.create("runs/width", "Volterra by width", runs))
 """
 
 from fredholm.study.execute import run_study
-from fredholm.study.folder import StudyFolder
-from fredholm.study.outcome import Outcome, Paired, outcomes, paired
+from fredholm.study.folder import StudyFolder, outcomes
+from fredholm.study.outcome import Outcome, Paired, paired
 from fredholm.study.run import Run, make_run
 from fredholm.study.sweeps import grid, name_of, one_at_a_time
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from fredholm.common.caches import cache_directory
@@ -21,6 +21,9 @@ from fredholm.study.run import Run
 from fredholm.study.work import describe_failure, pack, perform, unpack
 from fredholm.training.devices import use_all_cores
 from fredholm.training.progress import Watched
+
+if TYPE_CHECKING:
+    import distributed
 
 logger = logging.getLogger("fredholm")
 ANSWER = 5.0  # seconds that a scheduler has to answer
@@ -33,14 +36,14 @@ RETRIES = 3  # of a task that ends with an error of the cluster; one whose worke
 
 
 @contextlib.contextmanager
-def connected(address: str) -> Iterator[Any]:
+def connected(address: str) -> Iterator["distributed.Client"]:
     """A client of the scheduler at this address; a `ValueError` where there is none, or where workers have another fredholm."""
     try:
         from distributed import Client
     except ImportError:
         raise ValueError("--scheduler needs dask.distributed, which is not installed: pip install 'fredholm[cluster]'.") from None
 
-    def connect() -> Any:
+    def connect() -> "distributed.Client":
         _listen(address)
         return Client(address, timeout=ANSWER, set_as_default=False)
 
@@ -52,9 +55,9 @@ def connected(address: str) -> Iterator[Any]:
         client.close(timeout=ANSWER)
 
 
-def _in_time(connect: Callable[[], Any], address: str) -> Any:
+def _in_time(connect: Callable[[], "distributed.Client"], address: str) -> "distributed.Client":
     """What `connect` returns, unless it fails or takes too long: to find a host, and Dask itself, may take longer than they are given."""
-    found: list[Any] = []
+    found: list[tuple[distributed.Client | None, str]] = []
 
     def work() -> None:
         try:
@@ -91,11 +94,11 @@ def _listen(address: str) -> None:
             raise ValueError("what is there is not a Dask scheduler")
 
 
-def _check_versions(client: Any) -> None:
+def _check_versions(client: "distributed.Client") -> None:
     """Refuses a cluster whose workers have another fredholm; one without workers is waited for."""
     ours = metadata.version("fredholm")
     try:
-        found = client.run(metadata.version, "fredholm", on_error="return")
+        found: Any = client.run(metadata.version, "fredholm", on_error="return")
     except Exception as error:
         raise ValueError(f"--scheduler: its workers cannot be asked for their version: {describe_failure(error)}.") from None
     if not found:
@@ -106,7 +109,7 @@ def _check_versions(client: Any) -> None:
 
 
 def on_cluster(
-    client: Any, runs: Sequence[Run], pool: Path, total: Total, cores: int | None, checkpoint_every: int | None = None
+    client: "distributed.Client", runs: Sequence[Run], pool: Path, total: Total, cores: int | None, checkpoint_every: int | None = None
 ) -> Generator[tuple[Run, str], None, None]:
     """Runs as tasks, and their ends as they come. If this client dies, what has come is in the pool, and the rest is asked for again."""
     from distributed import as_completed

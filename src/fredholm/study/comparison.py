@@ -6,7 +6,8 @@ from typing import Any
 
 from fredholm.api import solve
 from fredholm.equation.equation import Equation
-from fredholm.methods import AbstractMethod, Auto
+from fredholm.methods.auto import Auto
+from fredholm.methods.protocol import AbstractMethod
 from fredholm.results.solution import Solution
 from fredholm.study.folder import StudyFolder
 from fredholm.study.own import object_record
@@ -17,8 +18,19 @@ Methods = Mapping[str, AbstractMethod | Auto | Mapping[str, Any]]
 PER_CALL = ("minutes", "checkpoint_every", "progress", "throw", "origin")  # keywords that are not settings of a run
 
 
-def compared(problem: Equation, methods: Methods, out: str | os.PathLike[str] | None, keywords: Mapping[str, Any]) -> dict[str, Solution]:
-    """The solutions by name."""
+def compare(
+    problem: Equation,
+    methods: Methods,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    **keywords: Any,
+) -> dict[str, Solution]:
+    """Solves one equation with several methods and the same seeds, and returns the solutions by name.
+
+    A method is a method, or a mapping with `method` and whatever else of `solve` it wants of its own, for instance
+    `{"method": fr.Standard(), "rule": fr.MonteCarlo(100), "batch": 8}` for an equal budget of evaluations. With `out` the comparison is a
+    study in that folder: after Ctrl-C or a crash the same call goes on, and what is finished is not trained again.
+    """
     own = {name: dict(chosen) if isinstance(chosen, Mapping) else {"method": chosen} for name, chosen in methods.items()}
     if out is None:
         return {name: solve(problem, **{**keywords, "label": name, "throw": False, **chosen}) for name, chosen in own.items()}

@@ -10,15 +10,21 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from fredholm.api import compare
 from fredholm.equation.equation import Equation
-from fredholm.methods import DelayedTarget, DoubleSampling, Standard
-from fredholm.optimizers import Adam, Cosine
-from fredholm.problems import Poisson, Volterra
+from fredholm.methods.delayed_target import DelayedTarget
+from fredholm.methods.double_sampling import DoubleSampling
+from fredholm.methods.standard import Standard
+from fredholm.optimizers.adam import Adam
+from fredholm.optimizers.schedules import Cosine
+from fredholm.problems.poisson import Poisson
+from fredholm.problems.volterra import Volterra
 from fredholm.report.page import Section, write_page
 from fredholm.report.plots.comparison import plot_comparison, plot_variance
 from fredholm.results.solution import Solution
-from fredholm.rules import Even, MonteCarlo, Rotation
+from fredholm.rules.even import Even
+from fredholm.rules.monte_carlo import MonteCarlo
+from fredholm.rules.randomize import Rotation
+from fredholm.study.comparison import compare
 from fredholm.training.devices import use_all_cores
 
 VOLTERRA_STEPS, POISSON_STEPS = 8_000, 3_500

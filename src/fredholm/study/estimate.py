@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from fredholm.methods import AbstractMethod
+from fredholm.methods.protocol import AbstractMethod
 from fredholm.study.run import Run
 
 # Seconds of a run on two cores, its seeds on both, for each seed, step, point and thousand weights of the network, from steps that were

@@ -8,9 +8,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from fredholm.storage.run_folder import ARRAYS, RunFolder, file_name, read_arrays, write_arrays, write_atomically
+from fredholm.study.outcome import Outcome
+from fredholm.study.result import PART, RESULT, result_key, steps_done
 from fredholm.study.run import Run
-from fredholm.study.work import PART, result_key, steps_done
+from fredholm.training.record import RunRecord
 
 STUDY = "study.json"
 FORMAT = 1
@@ -152,3 +156,20 @@ def _check_same(before: StudyFolder, now: StudyFolder) -> None:
             raise ValueError(f"{now.path}: the study there has a run {run.name!r} with another {' and '.join(changed)}. {hint}")
     if not any(run.name in known for run in now.runs):
         raise ValueError(f"{now.path}: the study there, {before.title!r}, has none of these runs. {hint}")
+
+
+def outcome(folder: StudyFolder, run: Run) -> Outcome | None:
+    """The result of a run, or None where it has none."""
+    if not folder.is_finished(run):
+        return None
+    kept = RunFolder(folder.place(run))
+    record = RunRecord.read(kept)
+    result = json.loads((kept.path / RESULT).read_text(encoding="utf-8"))
+    arrays = {name: np.array([np.nan if value is None else value for value in values]) for name, values in result["scores"].items()}
+    return Outcome(run, kept.read_history(), record.status, str(result["metric"]), arrays, record.seconds)
+
+
+def outcomes(folder: StudyFolder) -> dict[str, Outcome]:
+    """The finished runs of a study, by name."""
+    found = {run.name: outcome(folder, run) for run in folder.runs}
+    return {name: one for name, one in found.items() if one is not None}

@@ -12,8 +12,9 @@ from pathlib import Path
 import jax
 
 from fredholm.study.progress import Total
+from fredholm.study.result import steps_done
 from fredholm.study.run import Run
-from fredholm.study.work import describe_failure, perform, steps_done
+from fredholm.study.work import describe_failure, perform
 from fredholm.training.devices import use_all_cores
 from fredholm.training.program_cache import keep_programs
 

@@ -1,20 +1,15 @@
 """The results of runs: curves over seeds and records, the best and the last error of each seed, matched comparisons."""
 
-import json
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import xarray as xr
 
 from fredholm.common.statistics import bootstrap_interval
-from fredholm.results.load import load
-from fredholm.results.solution import Solution
-from fredholm.storage.run_folder import RunFolder
-from fredholm.study.folder import StudyFolder
 from fredholm.study.run import Run
-from fredholm.study.work import RESULT
-from fredholm.training.record import RunRecord
 from fredholm.training.status import SeedStatus
+
+if TYPE_CHECKING:
+    import xarray
 
 Interval = tuple[float, float, float]  # a mean and its 95 % interval
 
@@ -23,7 +18,7 @@ class Outcome(NamedTuple):
     """A finished run."""
 
     run: Run
-    history: xr.Dataset  # over (seed, step)
+    history: "xarray.Dataset"  # over (seed, step)
     status: tuple[SeedStatus, ...]
     metric: str  # what the error is: the problem's own metric; the loss where there is no exact solution
     scores: dict[str, np.ndarray]  # every metric of each seed at the end
@@ -69,28 +64,6 @@ class Outcome(NamedTuple):
         """The mean over the last twentieth of its training, of every seed: one record is noisy. For a seed that failed, before it did."""
         alive = [values[np.isfinite(values)] for values in self.curve(quantity)]
         return np.array([values[-max(1, len(values) // 20) :].mean() if len(values) else np.nan for values in alive])
-
-
-def outcome(folder: StudyFolder, run: Run) -> Outcome | None:
-    """The result of a run, or None where it has none."""
-    if not folder.is_finished(run):
-        return None
-    kept = RunFolder(folder.place(run))
-    record = RunRecord.read(kept)
-    result = json.loads((kept.path / RESULT).read_text(encoding="utf-8"))
-    arrays = {name: np.array([np.nan if value is None else value for value in values]) for name, values in result["scores"].items()}
-    return Outcome(run, kept.read_history(), record.status, str(result["metric"]), arrays, record.seconds)
-
-
-def outcomes(folder: StudyFolder) -> dict[str, Outcome]:
-    """The finished runs of a study, by name."""
-    found = {run.name: outcome(folder, run) for run in folder.runs}
-    return {name: one for name, one in found.items() if one is not None}
-
-
-def solution(folder: StudyFolder, run: Run) -> Solution:
-    """The networks of a finished run."""
-    return load(folder.place(run))
 
 
 class Paired(NamedTuple):

@@ -18,9 +18,9 @@ from fredholm.equation.files import equation_from_file, split
 from fredholm.functions.field import Field
 from fredholm.functions.mlp import MLP
 from fredholm.functions.protocol import AbstractNetwork
-from fredholm.methods import Standard
-from fredholm.optimizers import AbstractOptimizer
-from fredholm.rules import MonteCarlo
+from fredholm.methods.standard import Standard
+from fredholm.optimizers.protocol import AbstractOptimizer
+from fredholm.rules.monte_carlo import MonteCarlo
 from fredholm.storage.run_folder import write_atomically
 from fredholm.storage.serialisation import decode, to_text
 

@@ -7,9 +7,11 @@ import numpy as np
 
 from fredholm.equation.equation import Equation
 from fredholm.equation.files import equation_from_file
-from fredholm.methods import AbstractMethod, Auto
+from fredholm.methods.auto import Auto
+from fredholm.methods.protocol import AbstractMethod
 from fredholm.study.own import file_record, from_file, object_record, part_record
-from fredholm.training.settings import PARTS, RecordedSettings, RunSettings, settings_of
+from fredholm.training.record import PARTS, RecordedSettings, recorded
+from fredholm.training.settings import RunSettings, settings_of
 
 Labels = dict[str, str | float]
 
@@ -84,14 +86,14 @@ def make_run(
         raise ValueError(
             f"run {name!r}: got no method, or Auto(), whose pilot chooses one; expected a method: what a study compares is named."
         )
-    recorded = settings_of(equation, method, **keywords).recorded()
-    made = [part for part in PARTS if part != "problem" and recorded.is_own(part)]
+    plain = recorded(settings_of(equation, method, **keywords))
+    made = [part for part in PARTS if part != "problem" and plain.is_own(part)]
     if made:
         raise ValueError(
             f"run {name!r}: its {made[0]} was made in Python, and other processes cannot rebuild it from its settings. "
             "Use the library's own, or fredholm.compare."
         )
-    if recorded.values["stop"] is not None:
+    if plain.values["stop"] is not None:
         raise ValueError(f"run {name!r}: got a stopping rule; expected none, so that all runs of a study have the same steps.")
     run = own_run(name, equation, method, labels=labels, **keywords)
     if not isinstance(problem, str):
@@ -111,12 +113,12 @@ def own_run(
     """As `make_run`, for this process only: whatever was made in Python, a network say, goes with the run and is known by what it
     computes."""
     settings = settings_of(problem, method, **keywords)
-    recorded, own = settings.recorded(), {}
+    found, own = recorded(settings), {}
     for part in PARTS:
-        if recorded.is_own(part):
+        if found.is_own(part):
             own[part] = getattr(settings, part)
             text = object_record(problem) if part == "problem" else part_record(own[part], problem)
-            recorded = recorded.replaced(**{part: text})
+            found = found.replaced(**{part: text})
     if settings.stop is not None:
         own["stop"] = settings.stop
-    return Run(name, recorded, dict(labels or {}), "", own)
+    return Run(name, found, dict(labels or {}), "", own)

@@ -4,24 +4,28 @@ import itertools
 import json
 from collections import Counter
 from collections.abc import Mapping
-
-import pandas
+from typing import TYPE_CHECKING
 
 from fredholm.common.statistics import bootstrap_interval
 from fredholm.storage.run_folder import write_atomically
 from fredholm.storage.serialisation import to_text
-from fredholm.study.folder import StudyFolder
-from fredholm.study.outcome import Outcome, outcomes, paired
+from fredholm.study.folder import StudyFolder, outcomes
+from fredholm.study.outcome import Outcome, paired
 from fredholm.study.run import Run
 from fredholm.training.status import describe_failures
+
+if TYPE_CHECKING:
+    import pandas
 
 TABLE, SUMMARY, PAIRS = "table.csv", "summary.csv", "paired.csv"
 MOST_PAIRED = 60  # runs of one problem: beyond, the pairs are left to the reader of the table
 HOW = ("loss_rule", "variable")  # how a problem's integrals are taken, not what is solved
 
 
-def tidy(folder: StudyFolder, found: Mapping[str, Outcome]) -> pandas.DataFrame:
+def tidy(folder: StudyFolder, found: Mapping[str, Outcome]) -> "pandas.DataFrame":
     """One row for each run, seed and record. A run without a result is one row, with its reason where it failed."""
+    import pandas  # here, since it takes long to import
+
     parts = []
     for run in folder.runs:
         about = {"run": run.name, "key": run.key, **run.labels}
@@ -30,7 +34,7 @@ def tidy(folder: StudyFolder, found: Mapping[str, Outcome]) -> pandas.DataFrame:
             state = folder.state(run)
             parts.append(pandas.DataFrame([{**about, "status": state.word, "reason": state.reason}]))
             continue
-        rows: pandas.DataFrame = one.history.to_dataframe().reset_index().sort_values(["seed", "step"])
+        rows: "pandas.DataFrame" = one.history.to_dataframe().reset_index().sort_values(["seed", "step"])
         words = dict(zip(run.seeds, one.status, strict=True))
         columns = {"status": [words[seed].status.name.lower() for seed in rows["seed"]]}
         columns["reason"] = [str(words[seed]) if words[seed].status.is_failure else "" for seed in rows["seed"]]
@@ -39,8 +43,10 @@ def tidy(folder: StudyFolder, found: Mapping[str, Outcome]) -> pandas.DataFrame:
     return pandas.concat(parts, ignore_index=True)
 
 
-def summary(folder: StudyFolder, found: Mapping[str, Outcome]) -> pandas.DataFrame:
+def summary(folder: StudyFolder, found: Mapping[str, Outcome]) -> "pandas.DataFrame":
     """One row for each run: the error at its best record and at its end, means over seeds with their 95 % intervals."""
+    import pandas  # here, since it takes long to import
+
     rows = []
     for run in folder.runs:
         one = found.get(run.name)
@@ -62,8 +68,10 @@ def summary(folder: StudyFolder, found: Mapping[str, Outcome]) -> pandas.DataFra
     return pandas.DataFrame(rows)
 
 
-def pairs(found: Mapping[str, Outcome]) -> pandas.DataFrame:
+def pairs(found: Mapping[str, Outcome]) -> "pandas.DataFrame":
     """One row for each pair of runs of one problem: matched differences and ratios of the best error, with 95 % intervals."""
+    import pandas  # here, since it takes long to import
+
     rows = []
     counts = Counter(subject(one.run) for one in found.values())
     for (first, one), (second, other) in itertools.combinations(found.items(), 2):

@@ -16,15 +16,14 @@ from fredholm.api import resume, solve
 from fredholm.results.load import load
 from fredholm.results.solution import Solution
 from fredholm.storage.run_folder import ARRAYS, RunFolder, write_atomically
+from fredholm.study.result import PART, RESULT, result_key
 from fredholm.study.run import Run
 from fredholm.training.progress import Shown
-from fredholm.training.record import RunRecord
-from fredholm.training.settings import FIELDS, PARTS
+from fredholm.training.record import PARTS, RunRecord
+from fredholm.training.settings import FIELDS
 from fredholm.training.status import Status
 
-RESULT = "result.json"  # a run that has it is finished
 FILES = ("run.json", ARRAYS, "history.nc", "checkpoint-0.npz", "checkpoint-1.npz", RESULT)
-PART = ".part"  # a folder that is being received
 
 
 def perform(
@@ -82,14 +81,6 @@ def _is_finished(record: RunRecord) -> bool:
     return not any(entry.status in (Status.INTERRUPTED, Status.OUT_OF_TIME) for entry in record.status)
 
 
-def result_key(folder: Path) -> str | None:
-    """The key of the run whose result is in a folder, or None where there is none."""
-    try:
-        return str(json.loads((folder / RESULT).read_text(encoding="utf-8"))["key"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
 def _has_checkpoint(folder: Path) -> bool:
     try:
         RunFolder.open(folder).read_settings()
@@ -98,14 +89,6 @@ def _has_checkpoint(folder: Path) -> bool:
     except (ValueError, OSError):
         return False
     return True
-
-
-def steps_done(folder: Path) -> int:
-    """The steps of a run's newest checkpoint; 0 where there is none."""
-    try:
-        return int(json.loads((folder / "run.json").read_text(encoding="utf-8"))["done"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return 0
 
 
 def _plain(values: np.ndarray) -> list[float | None]:

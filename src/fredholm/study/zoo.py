@@ -1,15 +1,19 @@
 """The zoo: equations of the literature with their truths, each solved by the recipe of its class, and what the bias costs there."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from fredholm import problems
 from fredholm.common.statistics import bootstrap_interval
 from fredholm.equation.equation import Defaults, Equation
 from fredholm.functions.mlp import MLP
-from fredholm.methods import AbstractMethod, DoubleSampling, Standard
+from fredholm.methods.double_sampling import DoubleSampling
+from fredholm.methods.protocol import AbstractMethod
+from fredholm.methods.standard import Standard
+from fredholm.optimizers.protocol import AbstractOptimizer
 from fredholm.problems.classes import ONE_SAMPLE, SINGULAR, SMOOTH, Class
-from fredholm.rules import MonteCarlo
+from fredholm.rules.base import AbstractRule
+from fredholm.rules.monte_carlo import MonteCarlo
 from fredholm.study.outcome import Outcome
 from fredholm.study.run import Run, make_run
 
@@ -29,7 +33,7 @@ class Case(NamedTuple):
     kind: Class  # its class, whose recipe it uses
     target: float | None = None  # the relative L2 error that the recipe must reach
     published: Mapping[str, float] = {}  # relative L2 errors of others
-    recipe: Defaults | None = None  # the class's recipe for this problem; the problem's own defaults unless given
+    recipe: Defaults | None = None  # the class's recipe for this problem; default: the problem's own
 
 
 CASES: Mapping[str, Case] = {
@@ -71,15 +75,16 @@ def case_runs(case: str, seeds: int | Sequence[int], scale: float = 1.0) -> list
     assert chosen.rule is not None
     common = {"network": chosen.network, "steps": max(20, round(scale * chosen.steps)), "average": chosen.average, "seeds": seeds}
 
-    def run(column: str, method: AbstractMethod, **own: Any) -> Run:
+    def run(column: str, method: AbstractMethod, rule: AbstractRule, optimizer: AbstractOptimizer, batch: int) -> Run:
+        own = {"rule": rule, "optimizer": optimizer, "batch": batch}
         return make_run(f"{case}: {column}", problem, method, labels={"case": case, "column": column}, **common, **own)
 
-    found = [run(RECIPE, chosen.method, rule=chosen.rule, optimizer=chosen.optimizer, batch=chosen.batch)]
+    found = [run(RECIPE, chosen.method, chosen.rule, chosen.optimizer, chosen.batch)]
     budget = chosen.method.evaluations(problem, problem.rules(chosen.rule)).of_step(chosen.batch)
     for column, (method, rule) in ONE_SAMPLE_METHODS.items():
         if (method, rule) != (chosen.method, chosen.rule):
             batch = max(1, round(budget / method.evaluations(problem, problem.rules(rule)).of_step(1)))
-            found.append(run(column, method, rule=rule, optimizer=ONE_SAMPLE.optimizer, batch=batch))
+            found.append(run(column, method, rule, ONE_SAMPLE.optimizer, batch))
     return found
 
 

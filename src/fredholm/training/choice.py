@@ -12,17 +12,27 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from fredholm.common.compiling import compiled_once
-from fredholm.domains import AbstractDomain, Atoms, Base
+from fredholm.domains.base import AbstractDomain, Atoms, Base
 from fredholm.equation.equation import Equation, residuals
 from fredholm.equation.estimate import draw, estimate
 from fredholm.equation.probe import measures_of
 from fredholm.equation.reference import can_turn, reference_rule
 from fredholm.equation.residual import Place
 from fredholm.functions.field import Field
-from fredholm.methods import AbstractMethod, Auto, DelayedTarget, DoubleSampling, Standard
-from fredholm.methods.protocol import Evaluations
-from fredholm.optimizers import AbstractOptimizer, Muon, Transformation
-from fredholm.rules import AbstractRule, Even, Gauss, MonteCarlo, QuasiMonteCarlo, Rotation, Scramble, Shift, Sobol
+from fredholm.methods.auto import Auto
+from fredholm.methods.delayed_target import DelayedTarget
+from fredholm.methods.double_sampling import DoubleSampling
+from fredholm.methods.protocol import AbstractMethod, Evaluations
+from fredholm.methods.standard import Standard
+from fredholm.optimizers.muon import Muon
+from fredholm.optimizers.protocol import AbstractOptimizer, Transformation
+from fredholm.rules.base import AbstractRule
+from fredholm.rules.even import Even
+from fredholm.rules.gauss import Gauss
+from fredholm.rules.monte_carlo import MonteCarlo
+from fredholm.rules.quasi_monte_carlo import QuasiMonteCarlo
+from fredholm.rules.randomize import Rotation, Scramble, Shift
+from fredholm.rules.sequences import Sobol
 from fredholm.training.callbacks import AbstractCallback
 from fredholm.training.progress import Watched
 from fredholm.training.settings import GENERAL, RunSettings

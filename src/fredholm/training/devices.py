@@ -2,15 +2,17 @@
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jaxtyping import PyTree
 
 from fredholm.common.compiling import compiled_once
 
+Tree = TypeVar("Tree")
 SEEDS = PartitionSpec("seeds")
 EVERYWHERE = PartitionSpec()
 CACHED = 2**17  # bytes of the largest array in a step beyond which a core of a CPU waits for its memory; a dozen such arrays are in use
@@ -64,8 +66,8 @@ def over_seeds(
     """A function of one seed as one of all seeds: the arguments that are per seed have a leading axis, and so has what it returns. On each
     device it is one program, in which so many seeds go `together`; nothing crosses between devices."""
 
-    def of_a_device(*arguments: Any) -> Any:
-        def of_a_seed(own: tuple[Any, ...]) -> Any:
+    def of_a_device(*arguments: PyTree) -> PyTree:
+        def of_a_seed(own: tuple[PyTree, ...]) -> PyTree:
             taken = iter(own)
             return one_seed(*(next(taken) if yes else argument for argument, yes in zip(arguments, is_per_seed, strict=True)))
 
@@ -81,12 +83,12 @@ def over_seeds(
     return compiled(jax.shard_map(of_a_device, mesh=mesh, in_specs=specs, out_specs=SEEDS, check_vma=False))
 
 
-def place(tree: Any, mesh: Mesh, layout: PartitionSpec = SEEDS) -> Any:
+def place(tree: PyTree, mesh: Mesh, layout: PartitionSpec = SEEDS) -> PyTree:
     """Arrays with a leading axis of seeds, laid out over the devices, or others EVERYWHERE: an array of one device would be copied to the
     others with every call. By way of the host, since to cut an array of a device into parts takes a program for each shape."""
     sharding = NamedSharding(mesh, layout)
 
-    def placed(leaf: Any) -> jax.Array:
+    def placed(leaf: jax.Array | np.ndarray) -> jax.Array:
         if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
             return jax.random.wrap_key_data(placed(jax.random.key_data(leaf)))
         return jax.device_put(np.asarray(leaf), sharding)
@@ -94,7 +96,7 @@ def place(tree: Any, mesh: Mesh, layout: PartitionSpec = SEEDS) -> Any:
     return jax.tree.map(placed, tree)
 
 
-def gather(tree: Any) -> Any:
+def gather(tree: Tree) -> Tree:
     """All arrays on one device: what is computed from them then does not depend on how the seeds were laid out."""
     first = jax.local_devices()[0]
     return jax.tree.map(lambda leaf: jax.device_put(leaf, first) if isinstance(leaf, jax.Array) else leaf, tree)

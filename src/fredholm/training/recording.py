@@ -1,7 +1,6 @@
 """What is recorded beside the loss: variances of the integrals, drift, error to the truth."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import equinox as eqx
 import jax
@@ -10,15 +9,15 @@ from jax.sharding import Mesh
 from jaxtyping import Array, Float, Int, Key, PyTree
 
 from fredholm.common.keys import Keys
-from fredholm.equation.conditions import AbstractCondition
 from fredholm.equation.equation import Equation, residuals
 from fredholm.equation.estimate import draw, weighted_integrand
 from fredholm.equation.evaluation import METRICS
 from fredholm.equation.probe import probe_points
-from fredholm.equation.residual import AbstractResidual, Integral, as_vector
+from fredholm.equation.residual import AbstractCondition, AbstractResidual, Integral, as_vector
 from fredholm.functions.field import Function
-from fredholm.methods.batch import equal_parts
-from fredholm.rules import AbstractRule, MonteCarlo
+from fredholm.methods.protocol import equal_parts
+from fredholm.rules.base import AbstractRule
+from fredholm.rules.monte_carlo import MonteCarlo
 from fredholm.training.devices import over_seeds
 from fredholm.training.settings import RunSettings
 from fredholm.training.step import TrainState
@@ -127,7 +126,7 @@ class Recorder:
 
         self._record = over_seeds(one_seed, (True, True, equation.is_drawn, True, False), mesh, together)
 
-    def __call__(self, *arguments: Any) -> Float[Array, "s n"]:
+    def __call__(self, *arguments: PyTree) -> Float[Array, "s n"]:
         return self._record(*arguments)
 
 

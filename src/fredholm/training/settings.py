@@ -1,23 +1,22 @@
 """Everything that defines a run, in one place: what the caller gave, over the problem's own defaults, over the general recipe."""
 
 import dataclasses
-import hashlib
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal, TypeVar
 
 import equinox as eqx
-import numpy as np
 
 from fredholm.common.checks import positive_integer, real
 from fredholm.equation.equation import Defaults, Equation
 from fredholm.functions.mlp import MLP
 from fredholm.functions.protocol import AbstractNetwork, as_network
-from fredholm.methods import AbstractMethod, Auto
-from fredholm.optimizers import AbstractOptimizer, Adam, Cosine
-from fredholm.optimizers.protocol import as_optimizer
-from fredholm.rules import AbstractRule, MonteCarlo
-from fredholm.storage.serialisation import NotRebuildableError, decode, to_text
+from fredholm.methods.auto import Auto
+from fredholm.methods.protocol import AbstractMethod
+from fredholm.optimizers.adam import Adam
+from fredholm.optimizers.protocol import AbstractOptimizer, as_optimizer
+from fredholm.optimizers.schedules import Cosine
+from fredholm.rules.base import AbstractRule
+from fredholm.rules.monte_carlo import MonteCarlo
 from fredholm.training.stopping import AbstractStop
 
 Kind = TypeVar("Kind")
@@ -63,109 +62,8 @@ class RunSettings(eqx.Module):
         assert isinstance(self.method, AbstractMethod), "the pilot has not chosen yet"
         return self.method
 
-    def recorded(self) -> "RecordedSettings":
-        """The settings as plain values and text: what a file holds."""
-        arrays: dict[str, np.ndarray] = {}
-        parts = {name: to_text(getattr(self, name), arrays) for name in PARTS}
-        plain = {name: getattr(self, name) for name in PLAIN}
-        stop = None if self.stop is None else repr(self.stop)  # for the record: a run that is resumed is given its stopping rule again
-        return RecordedSettings({**parts, **plain, "seeds": list(self.seeds), "stop": stop}, arrays)
 
-
-PARTS = ("problem", "method", "rule", "network", "optimizer")  # objects, which a file holds as text
 FIELDS = tuple(field.name for field in dataclasses.fields(RunSettings))
-PLAIN = tuple(name for name in FIELDS if name not in PARTS)  # numbers and words
-
-
-class RecordedSettings(eqx.Module):
-    """`RunSettings` as a file holds them: plain values, and text as in Python for what is an object. What was the user's own is named
-    there and cannot be rebuilt."""
-
-    values: dict[str, Any]
-    arrays: Mapping[str, np.ndarray] = eqx.field(
-        default_factory=dict
-    )  # those that are too large for a text, by the names that it has for them
-
-    def replaced(self, **changes: Any) -> "RecordedSettings":
-        """The settings with other values."""
-        return RecordedSettings({**self.values, **changes}, self.arrays)
-
-    @property
-    def seeds(self) -> tuple[int, ...]:
-        """The seeds, in order."""
-        return tuple(self.values["seeds"])
-
-    @property
-    def steps(self) -> int:
-        """The planned number of steps."""
-        return int(self.values["steps"])
-
-    @property
-    def batch(self) -> int:
-        """Points x in each step."""
-        return int(self.values["batch"])
-
-    @property
-    def average(self) -> float:
-        """How much of the averaged parameters stays at each step; a run of before there was averaging has none."""
-        return float(self.values.get("average", 0.0))
-
-    @property
-    def precision(self) -> str:
-        """float32 or float64."""
-        return str(self.values["precision"])
-
-    @property
-    def key(self) -> str:
-        """The hash of the settings, whatever the order in which they were given."""
-        text = json.dumps(self.values, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-    def is_own(self, name: str) -> bool:
-        """True where a part was the user's own, and is not in the file."""
-        try:
-            decode(self.values[name], self.arrays)
-        except NotRebuildableError:
-            return True
-        return False
-
-    def part(self, name: str) -> Any:
-        """A recorded object, or None where it was the user's own and is not in the file."""
-        try:
-            return decode(self.values[name], self.arrays)
-        except NotRebuildableError:
-            return None
-
-    def text(self, name: str) -> str:
-        """A setting as it is shown."""
-        value = self.values.get(name)
-        if not isinstance(value, dict):
-            return str(value)
-        if "file" in value:  # the user's own equation in a study
-            options = ", ".join(f"{option}={text}" for option, text in value.get("options", {}).items())
-            return f"{value['file']}({options})"
-        return str(value["opaque"]) if "opaque" in value else to_text(decode(value), {})  # as files of format 1 have it
-
-    def rebuilt_part(self, name: str, call: str) -> Any:
-        """A recorded object. Where it was the user's own, an error that says what to write, "resume(path, ...)"."""
-        try:
-            return decode(self.values[name], self.arrays)
-        except NotRebuildableError as error:
-            raise ValueError(f"{name}: {error} Give {call.replace('...', f'{name}=...')}, the same as at the start.") from None
-
-    def rebuilt(self, call: str, **given: object) -> RunSettings:
-        """The settings with every object made again; those that a file cannot hold must be among the given. `call` is what the user has
-        to write, "resume(path, ...)"."""
-        found: dict[str, Any] = {name: self.values[name] for name in PLAIN if name in self.values}
-        found |= {"average": self.average, "seeds": self.seeds, "stop": None}
-        for name in PARTS:
-            value = given.get(name)
-            value = self.rebuilt_part(name, call) if value is None else value
-            found[name] = _WRAPPED.get(name, lambda one: one)(value)
-        return RunSettings(**{**found, **{name: value for name, value in given.items() if name in PLAIN and value is not None}})
-
-
-_WRAPPED: Mapping[str, Any] = {"network": as_network, "optimizer": as_optimizer}
 
 
 def resolve(

@@ -12,7 +12,7 @@ import jax
 from jax.extend.core import Jaxpr, subjaxprs
 from jaxtyping import Array, Key
 
-from fredholm.methods.batch import equal_parts
+from fredholm.methods.protocol import equal_parts
 from fredholm.training.devices import points_at_once
 from fredholm.training.step import Step, seed_start
 

@@ -14,7 +14,6 @@ from fredholm.common.keys import seed_keys
 from fredholm.storage.run_folder import Arrays, flatten, unflatten
 from fredholm.training.callbacks import AbstractCallback
 from fredholm.training.devices import EVERYWHERE, SEEDS, place, seed_mesh, seeds_at_once
-from fredholm.training.record import RunRecord
 from fredholm.training.recording import Recorder
 from fredholm.training.settings import RunSettings
 from fredholm.training.status import SeedStatus, Status
@@ -140,10 +139,6 @@ class Training:
             SeedStatus(ended, self.step) if alive else SeedStatus(Status.DIVERGED if np.isfinite(loss) else Status.NONFINITE, int(at))
             for alive, at, loss in states
         ]
-
-    def recorded(self, record: RunRecord, ended: Status) -> RunRecord:
-        """The record of the run as it stands."""
-        return record.at(self.step, self.seconds, tuple(self.status(ended)))
 
 
 def _first(ends: Iterable[Status | None]) -> Status | None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from fredholm.functions.mlp import MLP
-from fredholm.paper.reproduction.claims import Claim, better, similar
+from fredholm.paper.reproduction.claims import better, similar
 from fredholm.paper.reproduction.families import (
     MAXWELL,
     NAMES,
@@ -19,7 +19,8 @@ from fredholm.paper.reproduction.families import (
 )
 from fredholm.paper.reproduction.panels import Bars, Curves, Figure, Lines, Panel, Row
 from fredholm.paper.reproduction.published import bars, published
-from fredholm.study import Run
+from fredholm.paper.reproduction.verdicts import Claim
+from fredholm.study.run import Run
 
 WIDTHS, DEPTHS = (32, 64, 128), (2, 3, 4, 5)
 ACTIVATIONS = {"SiLU": "silu", "tanh": "tanh", "ReLU": "relu"}

@@ -1,31 +1,16 @@
 """The paper's statements as checks on measured data: verdicts from intervals over seeds, matched where two runs are compared."""
 
-import enum
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from fredholm.common.statistics import bootstrap_interval
+from fredholm.paper.reproduction.verdicts import Assessment, Unresolved, Verdict
 from fredholm.report.plots.names import number, with_interval
-from fredholm.study import Outcome, Run, paired
+from fredholm.study.outcome import Outcome, paired
+from fredholm.study.run import Run
 
 SHORTEST = 2000  # steps: a training shorter than this says nothing of where methods end
-
-
-class Verdict(enum.Enum):
-    """The value is the word."""
-
-    HOLDS = "holds"
-    FAILS = "does not hold"
-    OPEN = "not resolved at this scale"
-
-
-class Finding(NamedTuple):
-    """A verdict, and the numbers that it rests on."""
-
-    verdict: Verdict
-    evidence: str
 
 
 class Results:
@@ -44,41 +29,23 @@ class Results:
         return one
 
 
-class Unresolved(Exception):  # noqa: N818 - it is an answer, not an error
-    """A check has nothing to go by."""
-
-
-Check = Callable[[Results], Finding]
-
-
-class Claim(NamedTuple):
-    """A statement of the paper, or about it."""
-
-    text: str
-    check: Check
-
-    def assess(self, results: Results) -> Finding:
-        """The verdict."""
-        try:
-            return self.check(results)
-        except Unresolved as reason:
-            return Finding(Verdict.OPEN, f"{reason}.")
+Check = Callable[[Results], Assessment]
 
 
 def better(first: Run, second: Run, factor: float = 1.0) -> Check:
     """The first run's best error is below `factor` times the second's, on matched seeds."""
 
-    def check(results: Results) -> Finding:
+    def check(results: Results) -> Assessment:
         a, b = results(first), results(second)
         if not a.good.any() or not b.good.any():
             failed = [one.run.name for one in (a, b) if not one.good.any()]
             verdict = Verdict.FAILS if not a.good.any() else Verdict.HOLDS
-            return Finding(verdict, f"every seed of {' and of '.join(failed)} failed.")
+            return Assessment(verdict, f"every seed of {' and of '.join(failed)} failed.")
         ratio = paired(a, b).ratio
         verdict = _below(ratio, factor)
         if verdict is Verdict.HOLDS and not a.good.all():
             verdict = Verdict.OPEN  # what the seeds that are left say of the winner, those that it lost do not
-        return Finding(verdict, f"{_short(first)} / {_short(second)} = {with_interval(ratio)}.{_failures(a, b)}")
+        return Assessment(verdict, f"{_short(first)} / {_short(second)} = {with_interval(ratio)}.{_failures(a, b)}")
 
     return check
 
@@ -86,14 +53,14 @@ def better(first: Run, second: Run, factor: float = 1.0) -> Check:
 def similar(first: Run, second: Run, factor: float) -> Check:
     """The two best errors are within a factor of each other, on matched seeds."""
 
-    def check(results: Results) -> Finding:
+    def check(results: Results) -> Assessment:
         a, b = results(first), results(second)
         ratio = paired(a, b).ratio
         _, low, high = ratio
         evidence = f"{_short(first)} / {_short(second)} = {with_interval(ratio)}; wanted within a factor {factor:g}.{_failures(a, b)}"
         if low > 1 / factor and high < factor:
-            return Finding(Verdict.HOLDS if a.good.all() and b.good.all() else Verdict.OPEN, evidence)
-        return Finding(Verdict.FAILS if high < 1 / factor or low > factor else Verdict.OPEN, evidence)
+            return Assessment(Verdict.HOLDS if a.good.all() and b.good.all() else Verdict.OPEN, evidence)
+        return Assessment(Verdict.FAILS if high < 1 / factor or low > factor else Verdict.OPEN, evidence)
 
     return check
 
@@ -101,14 +68,14 @@ def similar(first: Run, second: Run, factor: float) -> Check:
 def turns_up(run: Run, factor: float = 1.2) -> Check:
     """The error at the end is above its best by a factor."""
 
-    def check(results: Results) -> Finding:
+    def check(results: Results) -> Assessment:
         one = results(run)
         if not one.good.all():
-            return Finding(Verdict.HOLDS, f"{int((~one.good).sum())} of {len(one.good)} seeds of {_short(run)} failed.")
+            return Assessment(Verdict.HOLDS, f"{int((~one.good).sum())} of {len(one.good)} seeds of {_short(run)} failed.")
         ratio = _exp(bootstrap_interval(np.log(one.last() / one.best())))
         at = int(one.steps[one.best_record()])
         evidence = f"{_short(run)}: best at step {at:,}; end / best = {with_interval(ratio)}, wanted above {factor:g}."
-        return Finding(_below(_inverse(ratio), 1 / factor), evidence)
+        return Assessment(_below(_inverse(ratio), 1 / factor), evidence)
 
     return check
 
@@ -121,14 +88,14 @@ def stable(run: Run, factor: float = 1.2) -> Check:
 def larger(first: Run, second: Run, quantity: str, factor: float = 1.0) -> Check:
     """A recorded quantity is larger by a factor at the end of the first run than of the second."""
 
-    def check(results: Results) -> Finding:
+    def check(results: Results) -> Assessment:
         a, b = results(first), results(second)
         shared = min(len(a.run.seeds), len(b.run.seeds))
         ratio = _exp(bootstrap_interval(np.log(a.last(quantity)[:shared] / b.last(quantity)[:shared])))
         evidence = (
             f"{quantity.replace('_', ' ')} of {_short(first)} / of {_short(second)} = {with_interval(ratio)}, wanted above {factor:g}."
         )
-        return Finding(_below(_inverse(ratio), 1 / factor), evidence)
+        return Assessment(_below(_inverse(ratio), 1 / factor), evidence)
 
     return check
 
@@ -136,7 +103,7 @@ def larger(first: Run, second: Run, quantity: str, factor: float = 1.0) -> Check
 def floors(run: Run, variance: str, factor: float = 1.5) -> Check:
     """The loss ends within a factor of a variance; both variances are named."""
 
-    def check(results: Results) -> Finding:
+    def check(results: Results) -> Assessment:
         one = results(run)
         loss, integration, excess = (one.last(name) for name in ("loss", "integration_variance", "excess_variance"))
         ratio = _exp(bootstrap_interval(np.log(loss / one.last(variance))))
@@ -144,7 +111,7 @@ def floors(run: Run, variance: str, factor: float = 1.5) -> Check:
         evidence += f"excess variance {number(excess.mean())}; loss / {variance.replace('_', ' ')} = {with_interval(ratio)}."
         inside = ratio[1] > 1 / factor and ratio[2] < factor
         outside = ratio[2] < 1 / factor or ratio[1] > factor
-        return Finding(Verdict.HOLDS if inside else Verdict.FAILS if outside else Verdict.OPEN, evidence)
+        return Assessment(Verdict.HOLDS if inside else Verdict.FAILS if outside else Verdict.OPEN, evidence)
 
     return check
 
@@ -152,13 +119,13 @@ def floors(run: Run, variance: str, factor: float = 1.5) -> Check:
 def interior(runs: Sequence[Run]) -> Check:
     """Of runs in order, the best of those between the first and the last is better than both."""
 
-    def check(results: Results) -> Finding:
+    def check(results: Results) -> Assessment:
         means = [_mean_best(results(run)) for run in runs]
         if not np.isfinite(means[1:-1]).any():
             raise Unresolved(f"none of the runs between {_short(runs[0])} and {_short(runs[-1])} has an error that is a number")
         best = runs[1 + int(np.nanargmin(means[1:-1]))]
         found = every(better(best, runs[0]), better(best, runs[-1]))(results)
-        return Finding(found.verdict, f"In order {', '.join(map(number, means))}: {found.evidence}")
+        return Assessment(found.verdict, f"In order {', '.join(map(number, means))}: {found.evidence}")
 
     return check
 
@@ -166,11 +133,11 @@ def interior(runs: Sequence[Run]) -> Check:
 def every(*checks: Check) -> Check:
     """All of them."""
 
-    def check(results: Results) -> Finding:
+    def check(results: Results) -> Assessment:
         found = [one(results) for one in checks]
         verdicts = {finding.verdict for finding in found}
         together = Verdict.FAILS if Verdict.FAILS in verdicts else Verdict.OPEN if Verdict.OPEN in verdicts else Verdict.HOLDS
-        return Finding(together, " ".join(finding.evidence for finding in found))
+        return Assessment(together, " ".join(finding.evidence for finding in found))
 
     return check
 
@@ -179,9 +146,9 @@ def negated(check: Check) -> Check:
     """The opposite."""
     opposite = {Verdict.HOLDS: Verdict.FAILS, Verdict.FAILS: Verdict.HOLDS, Verdict.OPEN: Verdict.OPEN}
 
-    def turned(results: Results) -> Finding:
+    def turned(results: Results) -> Assessment:
         found = check(results)
-        return Finding(opposite[found.verdict], found.evidence)
+        return Assessment(opposite[found.verdict], found.evidence)
 
     return turned
 
@@ -199,14 +166,14 @@ def spread(runs: Sequence[Run]) -> Callable[[Results], float]:
 def more_robust(first: Sequence[Run], second: Sequence[Run]) -> Check:
     """The first method's best errors vary less from setting to setting than the second's: seed by seed, the range of their logarithms."""
 
-    def check(results: Results) -> Finding:
+    def check(results: Results) -> Assessment:
         ranges = [_log_range(results, runs) for runs in (first, second)]
         difference = bootstrap_interval(ranges[0] - ranges[1])
         evidence = (
             f"largest / smallest error over the settings: {number(spread(first)(results))} against {number(spread(second)(results))}; "
         )
         evidence += f"difference of the logarithms, seed by seed: {with_interval(difference)}."
-        return Finding(_below(difference, 0.0), evidence)
+        return Assessment(_below(difference, 0.0), evidence)
 
     return check
 
@@ -214,10 +181,10 @@ def more_robust(first: Sequence[Run], second: Sequence[Run]) -> Check:
 def sensitive(runs: Sequence[Run], factor: float = 2.0) -> Check:
     """A method's best error changes by more than a factor from setting to setting: seed by seed, largest over smallest."""
 
-    def check(results: Results) -> Finding:
+    def check(results: Results) -> Assessment:
         ratio = _exp(bootstrap_interval(_log_range(results, runs)))
         evidence = f"largest / smallest error over the settings, seed by seed: {with_interval(ratio)}, wanted above {factor:g}."
-        return Finding(_below(_inverse(ratio), 1 / factor), evidence)
+        return Assessment(_below(_inverse(ratio), 1 / factor), evidence)
 
     return check
 

@@ -11,7 +11,7 @@ from matplotlib import figure as mpl
 from matplotlib.axes import Axes
 
 from fredholm.common.statistics import bootstrap_interval
-from fredholm.domains import Sphere
+from fredholm.domains.round import Sphere
 from fredholm.paper.reproduction.panels import Bars, Curves, Figure, Lines, Map, Nodes, Panel, Radial
 from fredholm.paper.reproduction.published import Series, panels
 from fredholm.report.plots.curves import draw_curve, log_scale, seed_curve
@@ -19,8 +19,10 @@ from fredholm.report.plots.names import metric_name
 from fredholm.report.plots.panels import color_bar, heat_map, profile_panel
 from fredholm.report.plots.shown import Shown, look, plane, radial_profile, robust_limits, scatter_points
 from fredholm.report.plots.style import PALETTE, TRUTH, compose, distinct_colors, finish, house_style, plain, step_axis
-from fredholm.study import Outcome, Run, StudyFolder
-from fredholm.study.outcome import solution
+from fredholm.results.load import load
+from fredholm.study.folder import StudyFolder
+from fredholm.study.outcome import Outcome
+from fredholm.study.run import Run
 
 PUBLISHED = "#555555"
 DIRECTIONS = 1000  # of each radius in Figure 4, whose range is the band
@@ -62,7 +64,7 @@ class _Drawing:
     def _map(self, axes: Axes, panel: Map) -> None:
         if self.outcome(panel.run) is None:
             return _nothing(axes)
-        own = solution(self._folder, panel.run)
+        own = load(self._folder.place(panel.run))
         own = own.targets() if panel.shows == "target" else own
         problem = own.problem
         assert problem is not None
@@ -77,11 +79,11 @@ class _Drawing:
     def _radial(self, axes: Axes, panel: Radial) -> None:
         if self.outcome(panel.run) is None:
             return _nothing(axes)
-        own = solution(self._folder, panel.run)
+        own = load(self._folder.place(panel.run))
         problem = own.problem
         assert problem is not None
         line, fitted = radial_profile(problem, DIRECTIONS), scatter_points(problem)
-        # As published (settings A18): in the units of U, each seed shifted to the truth's mean.
+        # As in the published figure: in the units of U, each seed shifted to the truth's mean.
         shift = np.asarray(problem.truth(jnp.asarray(fitted))).mean() - own.members(fitted).mean(axis=1)
         members = (own.members(line.points) + shift[:, None])[own.good if own.good.any() else slice(None), :, None]
         shown = Shown(members, np.asarray(problem.truth(jnp.asarray(line.points)), float))
@@ -201,7 +203,7 @@ def _nothing(axes: Axes) -> None:
 
 
 def _wrapped(name: str) -> str:
-    """The law that the published runs had, where the paper's label says another (settings A7); Greek letters as such."""
+    """A label with Greek letters; where it names another law than the published runs had (r² for r³ on Maxwell), that of the runs."""
     return (name.partition("(code: ")[2].rstrip(")") or name).replace("tau=", "τ=").replace("lambda=", "λ=")
 
 

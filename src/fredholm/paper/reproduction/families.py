@@ -1,19 +1,35 @@
 """The settings behind the published figures: one function for each method of each problem."""
 
 import functools
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Literal, NamedTuple, TypedDict, Unpack
 
-from fredholm.domains import Ball, PowerLaw
+from fredholm.domains.distributions import PowerLaw
+from fredholm.domains.round import Ball
 from fredholm.equation.equation import Equation
 from fredholm.functions.mlp import MLP
-from fredholm.methods import AbstractMethod, DelayedTarget, DoubleSampling, Standard
-from fredholm.optimizers import Adam
-from fredholm.problems import InsideBalls, Maxwell, Poisson, RadialGrid, Smoluchowski
-from fredholm.rules import AbstractRule, Even, Gauss, Leja, MonteCarlo, QuasiMonteCarlo, Rotation, Smolyak
-from fredholm.study import Run, make_run
+from fredholm.methods.delayed_target import DelayedTarget
+from fredholm.methods.double_sampling import DoubleSampling
+from fredholm.methods.protocol import AbstractMethod
+from fredholm.methods.standard import Standard
+from fredholm.optimizers.adam import Adam
+from fredholm.problems.evaluation import InsideBalls, RadialGrid
+from fredholm.problems.maxwell import Maxwell
+from fredholm.problems.poisson import Poisson
+from fredholm.problems.smoluchowski import Smoluchowski
+from fredholm.rules.base import AbstractRule
+from fredholm.rules.even import Even
+from fredholm.rules.gauss import Gauss
+from fredholm.rules.interpolatory import Leja
+from fredholm.rules.monte_carlo import MonteCarlo
+from fredholm.rules.quasi_monte_carlo import QuasiMonteCarlo
+from fredholm.rules.randomize import Rotation
+from fredholm.rules.smolyak import Smolyak
+from fredholm.rules.tensor import AbstractTensorRule
+from fredholm.study.run import Run, make_run
 
-BUDGET = 1000  # points a step in high dimension (settings A13)
+BUDGET = 1000  # points a step in high dimension; the paper's text has it everywhere, its runs in the plane had 800 to 1000
 
 
 class Budget(NamedTuple):
@@ -58,8 +74,8 @@ class Family(NamedTuple):
     """A problem of the paper with the settings that its figures share."""
 
     kind: str  # its name in published.csv
-    problem: Any  # options -> Equation
-    extra: int  # points that "N" evaluates beyond N: one in the weak forms (settings A2)
+    problem: Callable[..., Equation]  # makes the problem from its options
+    extra: int  # points that "N" evaluates beyond N: the published runs on weak forms have N + 1
     batches: Mapping[int, int]  # equations or volumes in a step, for N
     delayed: DelayedTarget
     network: MLP
@@ -80,6 +96,16 @@ SMOLUCHOWSKI = Family(
 )
 
 
+class Options(TypedDict, total=False):
+    """What a run of a family may change, and labels that say where in a sweep it stands."""
+
+    problem: Equation
+    network: MLP
+    learning_rate: float
+    budget: str  # the kind of problem whose budget is taken
+    labels: Mapping[str, float]
+
+
 def train(
     scale: Scale,
     family: Family,
@@ -92,7 +118,7 @@ def train(
     network: MLP | None = None,
     learning_rate: float = 1e-3,
     budget: str | None = None,
-    **labels: str | float,
+    labels: Mapping[str, float] = MappingProxyType({}),
 ) -> Run:
     """A run of a family, by what it is called."""
     steps, seeds = scale.budgets[budget or family.kind]
@@ -112,41 +138,40 @@ def train(
     )
 
 
-def mark(name: str, value: Any, usual: Any) -> str:
+def mark(name: str, value: object, usual: object) -> str:
     """What a changed setting adds to a run's name; nothing for the base, which every sweep shares."""
     return "" if value == usual else f", {name}={value:g}" if isinstance(value, (int, float)) else f", {name}={value}"
 
 
-def standard(scale: Scale, family: Family, n: int = 1, changes: str = "", batch: int | None = None, **options: Any) -> Run:
+def standard(scale: Scale, family: Family, n: int = 1, changes: str = "", batch: int | None = None, **options: Unpack[Options]) -> Run:
     """The standard loss with "N" independent samples."""
     rule = MonteCarlo(n + family.extra)
     return train(scale, family, f"standard N={n}{changes}", Standard(), rule, batch or family.batches[n], **options)
 
 
-def deterministic(scale: Scale, family: Family, n: int, **options: Any) -> Run:
-    """The standard loss with evenly spaced points; on Smoluchowski's gain integral only (settings A6)."""
+def deterministic(scale: Scale, family: Family, n: int, **options: Unpack[Options]) -> Run:
+    """The standard loss with evenly spaced points. On Smoluchowski, as in the published runs, only the gain integral has them; the loss
+    integral keeps independent samples."""
+    rule = Even(n + family.extra, Rotation())
     if family is SMOLUCHOWSKI:
-        return train(
-            scale, family, f"deterministic N={n}", Standard(), Even(n), family.batches[n], problem=smoluchowski(1, MonteCarlo(n)), **options
-        )
-    return train(scale, family, f"deterministic N={n}", Standard(), Even(n + family.extra, Rotation()), family.batches[n], **options)
+        rule, options["problem"] = Even(n), smoluchowski(1, MonteCarlo(n))
+    return train(scale, family, f"deterministic N={n}", Standard(), rule, family.batches[n], **options)
 
 
-def double(scale: Scale, family: Family, n: int, **options: Any) -> Run:
-    """Double sampling: 1 + 1 points, or 50 + 50 for N = 100 (settings A2)."""
+def double(scale: Scale, family: Family, n: int, **options: Unpack[Options]) -> Run:
+    """Double sampling as published: 1 + 1 points for N = 1, 50 + 50 for N = 100."""
     return train(scale, family, f"double sampling N={n}", DoubleSampling(), MonteCarlo(max(2, n)), family.batches[n], **options)
 
 
-def delayed(scale: Scale, family: Family, changes: str = "", batch: int = 400, method: DelayedTarget | None = None, **options: Any) -> Run:
+def delayed(
+    scale: Scale, family: Family, changes: str = "", batch: int = 400, method: DelayedTarget | None = None, **options: Unpack[Options]
+) -> Run:
     """Delayed targets with one sample of each part."""
     return train(scale, family, f"delayed target N=1{changes}", method or family.delayed, MonteCarlo(1), batch, **options)
 
 
-# In high dimension: one charge at the origin (settings, part D).
-
-
-def single_charge(scale: Scale, dim: int, variable: Any = "angles") -> Equation:
-    """The problem of Figures 4, 18 and 20."""
+def single_charge(scale: Scale, dim: int, variable: Literal["angles", "normals"] = "angles") -> Equation:
+    """The problem of Figures 4, 18 and 20: one charge at the origin, in any dimension."""
     center, radius = Ball((0.0,) * dim, 1.0), PowerLaw(0.0, 1.0, power=float(dim))
     grid = RadialGrid(at=InsideBalls(center, radius), radii=scale.radial, directions=scale.radial)
     return Poisson(dim, charges=[[0.0] * dim], centers=center, radii=radius, variable=variable, evaluation=grid)
@@ -169,9 +194,9 @@ def high_dimension(scale: Scale, dim: int) -> dict[str, Run]:
     problem = single_charge(scale, dim)
 
     def run(what: str, method: AbstractMethod, rule: AbstractRule, batch: int) -> Run:
-        return train(scale, SINGLE, f"{what}, d={dim}", method, rule, batch, problem=problem, dimension=dim)
+        return train(scale, SINGLE, f"{what}, d={dim}", method, rule, batch, problem=problem, labels={"dimension": dim})
 
-    def smolyak(rule: Any, nodes: int, merge: bool) -> tuple[AbstractRule, int]:
+    def smolyak(rule: AbstractTensorRule, nodes: int, merge: bool) -> tuple[AbstractRule, int]:
         return Smolyak(rule, 2, Rotation(), merge=merge), BUDGET // nodes
 
     plain, both = Standard(), DoubleSampling()
@@ -197,13 +222,12 @@ def more_samples(scale: Scale, dim: int) -> dict[str, dict[float, Run]]:
 
     def target(n: int, main: int) -> Run:
         method = DelayedTarget(0.996, 4.0, 500.0, main=main)
-        what = f"delayed target N={n} N'={main}, d={dim}"
-        return train(
-            scale, SINGLE, what, method, MonteCarlo(n), 500, problem=problem, budget="poisson-samples", dimension=dim, N=n, main=main
-        )
+        what, labels = f"delayed target N={n} N'={main}, d={dim}", {"dimension": dim, "N": n, "main": main}
+        return train(scale, SINGLE, what, method, MonteCarlo(n), 500, problem=problem, budget="poisson-samples", labels=labels)
 
     def plain(n: int) -> Run:
-        return standard(scale, SINGLE, n, f", d={dim}", batch=10, problem=problem, budget="poisson-samples", dimension=dim, N=n)
+        labels = {"dimension": dim, "N": n}
+        return standard(scale, SINGLE, n, f", d={dim}", batch=10, problem=problem, budget="poisson-samples", labels=labels)
 
     ones = range(1, 6)
     return {
@@ -219,7 +243,7 @@ def by_variable(scale: Scale) -> dict[str, dict[str, dict[float, Run]]]:
     angle, normals = single_charge(scale, 2), single_charge(scale, 2, "normals")
 
     def run(what: str, n: int, rule: AbstractRule, problem: Equation) -> Run:
-        return train(scale, SINGLE, f"{what} N={n}", Standard(), rule, BUDGET // (n + 1), problem=problem, N=n)
+        return train(scale, SINGLE, f"{what} N={n}", Standard(), rule, BUDGET // (n + 1), problem=problem, labels={"N": n})
 
     one, two = "1D integration (cube2sphr)", "2D integration (normscale)"
     powers = [2**k for k in range(8)]

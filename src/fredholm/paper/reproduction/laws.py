@@ -1,15 +1,18 @@
 """Figures 14 and 15: the laws of the integration volumes and of the charges."""
 
 from collections.abc import Callable
-from typing import Any
 
-from fredholm.domains import AbstractDomain, Ball, Box, Interval, Normal, PowerLaw
-from fredholm.paper.reproduction.claims import Claim, better, more_robust, sensitive
+from fredholm.domains.base import AbstractDomain
+from fredholm.domains.distributions import Normal, PowerLaw
+from fredholm.domains.flat import Box, Interval
+from fredholm.domains.round import Ball
+from fredholm.paper.reproduction.claims import better, more_robust, sensitive
 from fredholm.paper.reproduction.families import (
     MAXWELL,
     NAMES,
     POISSON,
     Family,
+    Options,
     Scale,
     delayed,
     mark,
@@ -17,10 +20,20 @@ from fredholm.paper.reproduction.families import (
 )
 from fredholm.paper.reproduction.panels import Bars, Figure, Panel, Row
 from fredholm.paper.reproduction.published import bars
-from fredholm.problems import Maxwell, Poisson
-from fredholm.study import Run
+from fredholm.paper.reproduction.verdicts import Claim
+from fredholm.problems.maxwell import Maxwell
+from fredholm.problems.poisson import Poisson
+from fredholm.study.run import Run
 
-Make = Callable[..., Run]
+Make = Callable[[str, Options], Run]  # a run of a method, by the mark of its changes and its options
+
+
+def _methods(scale: Scale, family: Family) -> tuple[Make, Make]:
+    """The two methods that Figures 14 and 15 compare."""
+    return (
+        lambda changes, options: standard(scale, family, 1, changes, **options),
+        lambda changes, options: delayed(scale, family, changes, **options),
+    )
 
 
 def _volumes(scale: Scale, family: Family, noun: str) -> Row:
@@ -45,20 +58,14 @@ def _volumes(scale: Scale, family: Family, noun: str) -> Row:
             "centre", center.removeprefix("centre "), usual_center.removeprefix("centre ")
         )
         if not changes:
-            return make(changes)
-        noun: Any = Poisson if planar else Maxwell
-        problem = noun(radii=radii[radius], centers=centers[center], **({} if planar else {"evaluation": evaluation}))
-        return make(changes, problem)
-
-    def plain(mark: str, problem: Any = None) -> Run:
-        return standard(scale, family, 1, mark, **({} if problem is None else {"problem": problem}))
-
-    def target(mark: str, problem: Any = None) -> Run:
-        return delayed(scale, family, mark, **({} if problem is None else {"problem": problem}))
+            return make(changes, {})
+        if planar:
+            return make(changes, {"problem": Poisson(radii=radii[radius], centers=centers[center])})
+        return make(changes, {"problem": Maxwell(radii=radii[radius], centers=centers[center], evaluation=evaluation)})
 
     panels: list[Panel] = []
     sweeps: list[list[Run]] = []
-    for make, label in ((plain, "standard"), (target, "delayed target")):
+    for make, label in zip(_methods(scale, family), ("standard", "delayed target"), strict=True):
         by_radius = {radius: run(make, radius, usual_center) for radius in radii}
         by_center = {center: run(make, usual_radius, center) for center in centers}
         found = {part: bars(14, kind, f"{noun} {part} ({label} N=1)") for part in ("radius", "centre")}
@@ -83,10 +90,9 @@ def figure_15(scale: Scale) -> Figure:
     laws |= {"unit ball": Ball((0.0, 0.0), 1.0), "N(0,I)": Normal((0.0, 0.0), 1.0)}
 
     def run(make: Make, name: str, law: AbstractDomain | None) -> Run:
-        return make("") if law is None else make(f", charges={name}", problem=Poisson(charges=law))
+        return make("", {}) if law is None else make(f", charges={name}", {"problem": Poisson(charges=law)})
 
-    plain = {name: run(lambda mark, **o: standard(scale, POISSON, 1, mark, **o), name, law) for name, law in laws.items()}
-    target = {name: run(lambda mark, **o: delayed(scale, POISSON, mark, **o), name, law) for name, law in laws.items()}
+    plain, target = ({name: run(make, name, law) for name, law in laws.items()} for make in _methods(scale, POISSON))
     panels = [
         Bars("standard, N=1", plain, bars(15, "poisson-2d", "charge placement (standard N=1)")),
         Bars("delayed target, N=1", target, bars(15, "poisson-2d", "charge placement (delayed target N=1)")),

@@ -1,13 +1,12 @@
 """Figures 1 to 7: the main text."""
 
-from typing import Any
-
-from fredholm.methods import DelayedTarget
-from fredholm.paper.reproduction.claims import Claim, better, every, floors, larger, stable, turns_up
+from fredholm.methods.delayed_target import DelayedTarget
+from fredholm.paper.reproduction.claims import better, every, floors, larger, stable, turns_up
 from fredholm.paper.reproduction.families import (
     MAXWELL,
     POISSON,
     SMOLUCHOWSKI,
+    Options,
     Scale,
     delayed,
     deterministic,
@@ -16,9 +15,13 @@ from fredholm.paper.reproduction.families import (
     smoluchowski,
     standard,
 )
-from fredholm.paper.reproduction.panels import Curves, Figure, Lines, Map, Nodes, Radial
+from fredholm.paper.reproduction.panels import Curves, Figure, Lines, Map, Nodes, Panel, Radial
 from fredholm.paper.reproduction.published import published
-from fredholm.rules import Even, MonteCarlo, Rotation
+from fredholm.paper.reproduction.verdicts import Claim
+from fredholm.rules.even import Even
+from fredholm.rules.monte_carlo import MonteCarlo
+from fredholm.rules.randomize import Rotation
+from fredholm.study.run import Run
 
 SCORE = "hi-dim Poisson MSE vs dimension"
 
@@ -78,18 +81,18 @@ def figure_3(scale: Scale) -> Figure:
     base, one, hundred = delayed(scale, POISSON), standard(scale, POISSON, 1), standard(scale, POISSON, 100)
     quiet = {"standard, N=1": one, "standard, N=100": hundred}
 
-    def panel(title, run):
-        about = [Map(f"{title}: main", run), Map("target", run, "target")]
+    def panels(title: str, run: Run) -> list[Panel]:
         return [
-            *about,
+            Map(f"{title}: main", run),
+            Map("target", run, "target"),
             Curves("training loss", {"delayed target": run}, "loss", quiet=quiet),
             Curves("error", {"delayed target": run}, quiet=quiet),
         ]
 
     rows = [
-        panel("M=100, λ=0", free),
-        panel("M=10, λ=0", small),
-        panel("M=1000, λ=1", cured),
+        panels("M=100, λ=0", free),
+        panels("M=10, λ=0", small),
+        panels("M=1000, λ=1", cured),
         [Nodes("deterministic sampling, N=100", Even(100, Rotation())), Nodes("i.i.d. sampling, N=100", MonteCarlo(100))],
     ]
     claims = [
@@ -136,7 +139,7 @@ def figure_4(scale: Scale) -> Figure:
 
 def figure_5(scale: Scale) -> Figure:
     """Maxwell's equations."""
-    budget: dict[str, Any] = {"budget": "maxwell-main"}
+    budget: Options = {"budget": "maxwell-main"}
     one, hundred = standard(scale, MAXWELL, 1, **budget), standard(scale, MAXWELL, 100, **budget)
     even, twice = deterministic(scale, MAXWELL, 1, **budget), double(scale, MAXWELL, 1, **budget)
     target = delayed(scale, MAXWELL, **budget)
@@ -185,7 +188,7 @@ def figure_7(scale: Scale) -> Figure:
     """Smoluchowski's equation with more sizes."""
     panels, claims = [], []
     for dim in (1, 2, 3):
-        options: dict[str, Any] = {} if dim == 1 else {"problem": smoluchowski(dim), "dimension": dim}
+        options: Options = {} if dim == 1 else {"problem": smoluchowski(dim), "labels": {"dimension": dim}}
         mark = "" if dim == 1 else f", d={dim}"
         one, hundred = standard(scale, SMOLUCHOWSKI, 1, mark, **options), standard(scale, SMOLUCHOWSKI, 100, mark, **options)
         target = delayed(scale, SMOLUCHOWSKI, mark, **options)

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from fredholm.paper.reproduction.claims import Claim
 from fredholm.paper.reproduction.published import Series
-from fredholm.rules import AbstractRule
-from fredholm.study import Run
+from fredholm.paper.reproduction.verdicts import Claim
+from fredholm.rules.base import AbstractRule
+from fredholm.study.run import Run
 
 
 class Map(NamedTuple):

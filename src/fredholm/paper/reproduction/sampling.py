@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from fredholm.paper.reproduction.claims import Claim, better, every, negated, similar
+from fredholm.paper.reproduction.claims import better, every, negated, similar
 from fredholm.paper.reproduction.families import (
     MAXWELL,
     NAMES,
@@ -21,6 +21,7 @@ from fredholm.paper.reproduction.families import (
 )
 from fredholm.paper.reproduction.panels import Bars, Curves, Figure, Lines, Panel, Row
 from fredholm.paper.reproduction.published import bars, published
+from fredholm.paper.reproduction.verdicts import Claim
 
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 400)
 LEARNING_RATES = {1e-4: "1e-4", 2e-4: "2e-4", 5e-4: "5e-4", 1e-3: "1e-3", 2e-3: "2e-3", 5e-3: "5e-3"}

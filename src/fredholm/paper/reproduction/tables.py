@@ -11,7 +11,8 @@ import numpy as np
 from fredholm.common.statistics import bootstrap_interval
 from fredholm.paper.reproduction.panels import Bars, Curves, Figure, Lines, Panel
 from fredholm.storage.run_folder import write_atomically
-from fredholm.study import Outcome, Run
+from fredholm.study.outcome import Outcome
+from fredholm.study.run import Run
 
 
 class Beside(NamedTuple):

@@ -1,7 +1,7 @@
 """Figures 16, 17 and 19: the parameters of delayed targets."""
 
-from fredholm.methods import DelayedTarget
-from fredholm.paper.reproduction.claims import Claim, better, interior
+from fredholm.methods.delayed_target import DelayedTarget
+from fredholm.paper.reproduction.claims import better, interior
 from fredholm.paper.reproduction.families import (
     MAXWELL,
     NAMES,
@@ -14,7 +14,8 @@ from fredholm.paper.reproduction.families import (
 )
 from fredholm.paper.reproduction.panels import Bars, Curves, Figure, Panel, Row
 from fredholm.paper.reproduction.published import bars, published
-from fredholm.study import Run
+from fredholm.paper.reproduction.verdicts import Claim
+from fredholm.study.run import Run
 
 TAUS = {POISSON.kind: (0.9, 0.99, 0.999, 0.9999, 0.99999), MAXWELL.kind: (0.5, 0.75, 0.875, 0.9375, 0.96875)}
 TAUS[SMOLUCHOWSKI.kind] = TAUS[POISSON.kind]

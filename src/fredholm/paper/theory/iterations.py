@@ -5,16 +5,18 @@ Nothing here knows the laws or the fixed points that they are compared with.
 
 import itertools
 from functools import singledispatch
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, Key
 
 from fredholm.common.checks import positive_integer, real
-from fredholm.methods import AbstractMethod, DelayedTarget, DoubleSampling
+from fredholm.methods.delayed_target import DelayedTarget
+from fredholm.methods.double_sampling import DoubleSampling
+from fredholm.methods.protocol import AbstractMethod
 from fredholm.paper.theory.laws import Problem, half_count, left, main_count, sign, split_share
 from fredholm.paper.theory.linear import LinearProblem
 
@@ -36,7 +38,7 @@ class StepSize(eqx.Module):
         """Whether the steps satisfy the conditions of the theorem."""
         return 0.5 < self.power <= 1.0
 
-    def __call__(self, t: Any) -> Any:
+    def __call__(self, t: Int[Array, ""]) -> Float[Array, ""]:
         return self.gain * (t + self.delay) ** (-self.power)
 
 
@@ -155,20 +157,31 @@ def _(method: DelayedTarget, at: AtX, theta: Float[Array, " d"], target: Float[A
 
 
 @singledispatch
-def _tau_and_nodes(method: AbstractMethod, n: int) -> tuple[Any, int]:
+def _tau_and_nodes(method: AbstractMethod, n: int) -> tuple[float | Float[Array, ""], int]:
     """τ, and the nodes that are drawn at each x."""
     return 0.0, n
 
 
 @_tau_and_nodes.register
-def _(method: DelayedTarget, n: int) -> tuple[Any, int]:
+def _(method: DelayedTarget, n: int) -> tuple[float | Float[Array, ""], int]:
+    assert method.tau is not None  # split_share has asked
     return method.tau, n + main_count(method, n)
+
+
+Chosen = tuple[AbstractMethod, StepSize]  # a method with its step size; or one part of them, the other left out
 
 
 @eqx.filter_jit
 def _advance(
-    numbers: Any, rest: Any, counts: tuple[int, int | None, bool], tables: Tables, theta: Array, target: Array, keys: Array, span: Array
-) -> tuple[Array, Array]:
+    numbers: Chosen,
+    rest: Chosen,
+    counts: tuple[int, int | None, bool],
+    tables: Tables,
+    theta: Float[Array, "s d"],
+    target: Float[Array, "s d"],
+    keys: Key[Array, " s"],
+    span: Int[Array, " 2"],
+) -> tuple[Float[Array, "s d"], Float[Array, "s d"]]:
     """Steps span[0]..span[1] of all runs at once. The floats of method and step size are traced: one compilation serves a whole map."""
     method, step_size = eqx.combine(numbers, rest)
     n, batch, has_f = counts

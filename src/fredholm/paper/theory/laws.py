@@ -6,14 +6,16 @@ $G\,\theta + G_T\,\theta_T - h$, with random $G, G_T, h$. Their moments say wher
 
 import math
 from functools import singledispatch
-from typing import Any
 
 import equinox as eqx
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Array, Float, Int
 
 from fredholm.common.checks import positive_integer
-from fredholm.methods import AbstractMethod, DelayedTarget, DoubleSampling, Standard
+from fredholm.methods.delayed_target import DelayedTarget
+from fredholm.methods.double_sampling import DoubleSampling
+from fredholm.methods.protocol import AbstractMethod
+from fredholm.methods.standard import Standard
 from fredholm.paper.theory.linear import LinearProblem, System
 from fredholm.paper.theory.weak import WeakProblem
 
@@ -80,7 +82,7 @@ def _(method: DoubleSampling, problem: Problem, n: int) -> GradientLaw:
 
 @_law.register
 def _(method: DelayedTarget, problem: Problem, n: int) -> GradientLaw:
-    share, main_nodes = split_share(method, isinstance(problem, LinearProblem)), main_count(method, n)
+    share, main_nodes = float(split_share(method, isinstance(problem, LinearProblem))), main_count(method, n)
     x, nodes, weights = outcomes(problem, 2 if share > 0 else 1)
     target_row = -sign(problem) * (1 - share) * _drawn(problem, problem.inner, x, nodes[0], n)
     row = left(problem)[x]
@@ -109,7 +111,7 @@ def outcomes(problem: Problem, draws: int) -> tuple[Int[np.ndarray, " o"], list[
     return np.concatenate(points), list(np.concatenate(nodes).T), np.concatenate(weights)
 
 
-def split_share(method: DelayedTarget, has_f: bool) -> Any:
+def split_share(method: DelayedTarget, has_f: bool) -> float | Float[Array, ""]:
     """1/M, as the library's own method takes it; none where there is an f and no M. The theory is that of fixed numbers."""
     if method.every is not None:
         raise ValueError(f"every: got {method.every}; expected None: the theory is that of averaged targets. Give tau instead.")

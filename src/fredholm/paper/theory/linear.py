@@ -4,11 +4,12 @@ On a domain of S points, $f_\theta(x) = \phi(x)^\top\theta$ and $g_\theta(x') = 
 $f_\theta(x) = \mathbb{E}[g_\theta(x')\,|\,x] + y(x)$. Everything here is float64 linear algebra, and exact.
 """
 
-from typing import Any
+from typing import Protocol, runtime_checkable
 
 import equinox as eqx
 import numpy as np
 from jaxtyping import Float
+from numpy.typing import ArrayLike
 
 from fredholm.common.checks import positive_integer, real
 
@@ -27,11 +28,18 @@ class LinearProblem(eqx.Module):
     probabilities: Float[np.ndarray, " x"]  # P(x) > 0, the diagonal of D_P
     conditional: Float[np.ndarray, "x t"]  # P|, one row for each x
     labels: Float[np.ndarray, " x"]  # Y
-    relation: Float[np.ndarray, "t x"]  # Λ with Ψ = ΛΦ; it is not unique, and unless given it is ΨΦ⁺
-    outputs: Float[np.ndarray, "x d"]  # the features of the raw output u, on which λ acts; unless given those of f
+    relation: Float[np.ndarray, "t x"]  # Λ with Ψ = ΛΦ, which is not unique; default: ΨΦ⁺
+    outputs: Float[np.ndarray, "x d"]  # the features of the raw output u, on which λ acts; default: those of f
 
     def __init__(
-        self, features: Any, inner: Any, probabilities: Any, conditional: Any, labels: Any, relation: Any = None, outputs: Any = None
+        self,
+        features: ArrayLike,
+        inner: ArrayLike,
+        probabilities: ArrayLike,
+        conditional: ArrayLike,
+        labels: ArrayLike,
+        relation: ArrayLike | None = None,
+        outputs: ArrayLike | None = None,
     ):
         self.features = matrix("features (Φ)", features)
         self.inner = matrix("inner (Ψ)", inner)
@@ -53,13 +61,15 @@ class LinearProblem(eqx.Module):
         self.outputs = self.features if outputs is None else array("outputs", outputs, self.features.shape)
 
 
-def bellman(features: Any, transition: Any, rewards: Any, discount: float, probabilities: Any = None) -> LinearProblem:
-    r"""Bellman's equation $V(x) = \gamma\,\mathbb{E}[V(x')\,|\,x] + R(x)$: Ψ = γΦ, Λ = γI; P(x) is the stationary one unless given."""
+def bellman(
+    features: ArrayLike, transition: ArrayLike, rewards: ArrayLike, discount: float, probabilities: ArrayLike | None = None
+) -> LinearProblem:
+    r"""Bellman's equation $V(x) = \gamma\,\mathbb{E}[V(x')\,|\,x] + R(x)$: Ψ = γΦ, Λ = γI. P(x) defaults to the stationary distribution."""
     discount = real("discount (γ)", discount, low=0.0)
-    features = matrix("features (Φ)", features)
-    transition = distribution("transition P(x'|x)", transition, (len(features), len(features)))
-    probabilities = stationary(transition) if probabilities is None else probabilities
-    return LinearProblem(features, discount * features, probabilities, transition, rewards, discount * np.eye(len(features)))
+    phi = matrix("features (Φ)", features)
+    chain = distribution("transition P(x'|x)", transition, (len(phi), len(phi)))
+    drawn = stationary(chain) if probabilities is None else probabilities
+    return LinearProblem(phi, discount * phi, drawn, chain, rewards, discount * np.eye(len(phi)))
 
 
 def stationary(transition: Float[np.ndarray, "x x"]) -> Float[np.ndarray, " x"]:
@@ -134,7 +144,16 @@ def residual_features(problem: LinearProblem) -> Float[np.ndarray, "x d"]:
     return problem.features - problem.conditional @ problem.inner
 
 
-def excess_matrix(problem: Any) -> Float[np.ndarray, "d d"]:
+@runtime_checkable
+class Sampled(Protocol):
+    """The integral of a linear problem, strong or weak: features of g at the nodes x', and their probabilities."""
+
+    inner: np.ndarray  # Ψ, (t, d)
+    probabilities: np.ndarray  # P(x), (x,)
+    conditional: np.ndarray  # P(x'|x), (x, t)
+
+
+def excess_matrix(problem: Sampled) -> Float[np.ndarray, "d d"]:
     r"""C, with $\theta^\top C\,\theta = \mathbb{E}_x \operatorname{Var}[g_\theta(x')\,|\,x]$: what one sample adds to the loss."""
     means = problem.conditional @ problem.inner
     second = (problem.inner.T * (problem.probabilities @ problem.conditional)) @ problem.inner
@@ -156,7 +175,7 @@ def exact_solution(problem: LinearProblem) -> Float[np.ndarray, " x"]:
     return System(np.eye(len(problem.labels)) - coupling(problem), problem.labels).solve()
 
 
-def matrix(name: str, value: Any) -> np.ndarray:
+def matrix(name: str, value: ArrayLike) -> np.ndarray:
     """A finite float64 matrix, or a `ValueError`."""
     made = np.asarray(value, dtype=float)
     if made.ndim != 2 or made.size == 0:
@@ -164,7 +183,7 @@ def matrix(name: str, value: Any) -> np.ndarray:
     return array(name, made, made.shape)
 
 
-def array(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
+def array(name: str, value: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
     """A finite float64 array of this shape, or a `ValueError`."""
     made = np.asarray(value, dtype=float)
     if made.shape != shape:
@@ -174,7 +193,7 @@ def array(name: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
     return made
 
 
-def distribution(name: str, value: Any, shape: tuple[int, ...], *, positive: bool = False) -> np.ndarray:
+def distribution(name: str, value: ArrayLike, shape: tuple[int, ...], *, positive: bool = False) -> np.ndarray:
     """Probabilities along the last axis, or a `ValueError` that names the assumption."""
     made = array(name, value, shape)
     if np.any(made < 0) or (positive and np.any(made == 0)):

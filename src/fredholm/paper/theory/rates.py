@@ -5,7 +5,7 @@ import numpy as np
 import scipy
 from jaxtyping import Float
 
-from fredholm.methods import AbstractMethod
+from fredholm.methods.protocol import AbstractMethod
 from fredholm.paper.theory.iterations import StepSize, iterate
 from fredholm.paper.theory.laws import GradientLaw
 from fredholm.paper.theory.linear import LinearProblem, System, delayed_target_system, standard_system

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Float
 
 from fredholm.common.checks import positive_integer, real
-from fredholm.methods import DelayedTarget
+from fredholm.methods.delayed_target import DelayedTarget
 from fredholm.paper.theory.bounds import spectral_radius
 from fredholm.paper.theory.iterations import StepSize, iterate
 from fredholm.paper.theory.laws import GradientLaw, gradient_law

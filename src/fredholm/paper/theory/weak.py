@@ -1,10 +1,9 @@
 r"""The linear weak form: no f, only an integral that shall equal its label."""
 
-from typing import Any
-
 import equinox as eqx
 import numpy as np
 from jaxtyping import Float
+from numpy.typing import ArrayLike
 
 from fredholm.paper.theory.linear import System, array, check_same_width, distribution, excess_matrix, matrix
 
@@ -23,7 +22,7 @@ class WeakProblem(eqx.Module):
     conditional: Float[np.ndarray, "x t"]  # P(x'|x), one row for each volume
     labels: Float[np.ndarray, " x"]  # y
 
-    def __init__(self, inner: Any, outputs: Any, probabilities: Any, conditional: Any, labels: Any):
+    def __init__(self, inner: ArrayLike, outputs: ArrayLike, probabilities: ArrayLike, conditional: ArrayLike, labels: ArrayLike):
         self.inner = matrix("inner (Ψ)", inner)
         self.outputs = matrix("outputs (χ)", outputs)
         self.labels = array("labels (y)", labels, (len(np.atleast_1d(labels)),))

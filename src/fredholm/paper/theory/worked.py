@@ -1,12 +1,15 @@
 """The worked example: where each method goes, how fast, at what effort, and when it diverges. What the command prints and draws."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import equinox as eqx
 import numpy as np
 from jaxtyping import Float
 
-from fredholm.methods import AbstractMethod, DelayedTarget, DoubleSampling, Standard
+from fredholm.methods.delayed_target import DelayedTarget
+from fredholm.methods.double_sampling import DoubleSampling
+from fredholm.methods.protocol import AbstractMethod
+from fredholm.methods.standard import Standard
 from fredholm.paper.theory.iterations import iterate
 from fredholm.paper.theory.laws import gradient_law
 from fredholm.paper.theory.linear import LinearProblem, delayed_target_system, exact_solution, excess_variance, norm, standard_system
@@ -88,6 +91,9 @@ def efforts(problem: LinearProblem, *, steps: int = STEPS, runs: int = RUNS, see
     ]
 
 
+Axis = tuple[str, np.ndarray]  # a name and its values
+
+
 class Map(eqx.Module):
     """A cut through the settings of delayed targets on the weak form."""
 
@@ -112,7 +118,16 @@ def stability_maps(problem: WeakProblem, *, cells: int = 15, tried: int = 5, ste
     return [_map(problem, title, first, second, setting, tried, steps, runs) for title, first, second, setting in cuts]
 
 
-def _map(problem: WeakProblem, title: str, first, second, setting, tried: int, steps: int, runs: int) -> Map:
+def _map(
+    problem: WeakProblem,
+    title: str,
+    first: Axis,
+    second: Axis,
+    setting: Callable[[float, float], Setting],
+    tried: int,
+    steps: int,
+    runs: int,
+) -> Map:
     (name_a, values_a), (name_b, values_b) = first, second
     found = growth(problem, [setting(float(a), float(b)) for a in values_a for b in values_b])
     some = [np.unique(np.linspace(0, len(values) - 1, tried + 2).round().astype(int))[1:-1] for values in (values_a, values_b)]

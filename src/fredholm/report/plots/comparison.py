@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 
 from fredholm.equation.equation import Equation
 from fredholm.report.plots.curves import Curve, draw_curve, error_panel, log_scale, seed_curve
@@ -41,10 +41,10 @@ def plot_comparison(
     """The solutions of one problem by several methods, beside the truth, and their errors over training; written to `path` if given.
 
     All pictures of one kind have the same scale. `output` is the component that is shown where the solution has several,
-    that of the problem's view unless given.
+    default: that of the problem's view.
     """
     problem = problem or shared_problem(solutions)
-    outputs = next(iter(solutions.values())).record.outputs
+    outputs = next(iter(solutions.values())).outputs
     output = (problem.view.output if problem is not None else 0) if output is None else output
     if not 0 <= output < outputs:
         raise ValueError(f"output: got {output}; the solution has {outputs} outputs, expected 0 to {outputs - 1}.")
@@ -215,15 +215,14 @@ def _heat_maps(solutions: Mapping[str, Solved], problem: Equation, output: int) 
     assert image is not None
     seen = [*means.values()] if truth is None else [truth, *means.values()]
     # The bars stand beside the first row of methods; all rows have their scales.
-    size: Any = {"fraction": 0.06, "aspect": 14}
-    color_bar(image, upper[:per_row], [grid.image(values).compressed() for values in seen], label=symbol, **size)
+    color_bar(image, upper[:per_row], [grid.image(values).compressed() for values in seen], label=symbol, aspect=14)
     if bad is not None:
-        color_bar(bad, lower[:per_row], [grid.image(values).compressed() for values in errors.values()], label="error", **size)
+        color_bar(bad, lower[:per_row], [grid.image(values).compressed() for values in errors.values()], label="error", aspect=14)
     _lower_row(below, solutions, problem, palette)
     return figure
 
 
-def _lower_row(figure: Any, solutions: Mapping[str, Solved], problem: Equation, palette: dict[str, str]) -> None:
+def _lower_row(figure: SubFigure, solutions: Mapping[str, Solved], problem: Equation, palette: dict[str, str]) -> None:
     if not has_truth(problem):
         axes = figure.subplots()
         _curve_panel(axes, solutions, problem, palette)

@@ -1,11 +1,11 @@
 """The panels that figures are made of: values along a line, heat maps, prediction against truth."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
+from matplotlib.image import AxesImage
 
 from fredholm.report.plots.shown import Lines, Plane, Profile, Shown, robust_limits
 from fredholm.report.plots.style import ERROR_MAP, OUTSIDE, TRUTH, VALUES_MAP, plain
@@ -61,7 +61,7 @@ def profile_error_panel(axes: Axes, profile: Profile, shown: Mapping[str, Shown]
 
 def heat_map(
     axes: Axes, plane: Plane, values: np.ndarray, limits: tuple[float, float], *, error: bool = False, lines: Lines | None = None
-) -> Any:
+) -> AxesImage:
     """An image of values at the plane's points, on a given colour scale, with field lines if given; errors have a map of their own."""
     axes.set_facecolor(OUTSIDE)
     axes.grid(False)
@@ -87,7 +87,9 @@ def heat_map(
     return image
 
 
-def color_bar(image: ScalarMappable, axes: Axes | list[Axes], values: np.ndarray | list[np.ndarray], **options: Any) -> None:
+def color_bar(
+    image: ScalarMappable, axes: Axes | list[Axes], values: np.ndarray | list[np.ndarray], *, label: str = "", aspect: float = 20
+) -> None:
     """A colour bar that says by its pointed ends where values were cut."""
     pooled = np.concatenate([np.ravel(array) for array in (values if isinstance(values, list) else [values])])
     pooled = pooled[np.isfinite(pooled)]
@@ -98,7 +100,7 @@ def color_bar(image: ScalarMappable, axes: Axes | list[Axes], values: np.ndarray
     below, above = bool((pooled < low - slack).any()), bool((pooled > high + slack).any())
     extend = {(True, True): "both", (True, False): "min", (False, True): "max", (False, False): "neither"}[below, above]
     first = axes[0] if isinstance(axes, list) else axes
-    bar = first.figure.colorbar(image, ax=axes, extend=extend, **{"fraction": 0.05, "pad": 0.02, **options})
+    bar = first.figure.colorbar(image, ax=axes, extend=extend, fraction=0.05, pad=0.02, aspect=aspect, label=label)
     bar.ax.spines["outline"].set_visible(False)
     bar.ax.tick_params(labelsize=7)
 

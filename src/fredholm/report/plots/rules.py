@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from mpl_toolkits.mplot3d.axes3d import Axes3D
 
-from fredholm.domains import AbstractDomain
+from fredholm.domains.base import AbstractDomain
 from fredholm.report.plots.style import PALETTE, finish, house_style, new_figure, plain
-from fredholm.rules import AbstractRule
+from fredholm.rules.base import AbstractRule
 
 POSITIVE, NEGATIVE = PALETTE[1], PALETTE[0]
 

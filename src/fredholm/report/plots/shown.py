@@ -1,16 +1,18 @@
 """What a picture shows: where to look at a solution, and its values there without what the problem's metric cannot see."""
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from scipy.spatial import ConvexHull
 
-from fredholm.domains import AbstractDomain, Box, Interval, Product
+from fredholm.domains.base import AbstractDomain
+from fredholm.domains.combined import Product
+from fredholm.domains.flat import Box, Interval
 from fredholm.equation.equation import Equation
-from fredholm.equation.evaluation import METRICS
+from fredholm.equation.evaluation import METRICS, AbstractEvaluation
 from fredholm.equation.view import View
 from fredholm.functions.field import Field
 from fredholm.problems.evaluation import RadialGrid
@@ -103,7 +105,7 @@ def look(solution: Solved, problem: Equation, points: np.ndarray) -> Shown:
     assert problem.evaluation is not None
     chosen = chosen_seeds(solution, problem)
     score = problem.evaluation.score
-    with jax.enable_x64(solution.record.settings.precision == "float64"):
+    with jax.enable_x64(solution.precision == "float64"):
         own = problem.for_seed(solution.seeds[chosen[0]])
 
         def members(at: np.ndarray) -> np.ndarray:
@@ -234,7 +236,7 @@ def shared_problem(solutions: Mapping[str, Solved]) -> Equation | None:
 
 def comparable(solutions: Mapping[str, Solved]) -> bool:
     """True where the solutions are recorded as those of one problem."""
-    found = [(one.record.settings.text("problem"), one.record.inputs, one.record.outputs) for one in solutions.values()]
+    found = [(one.shown().settings["problem"], one.inputs, one.outputs) for one in solutions.values()]
     return all(other == found[0] for other in found)
 
 
@@ -252,7 +254,7 @@ def robust_limits(values: list[np.ndarray], tails: float = 0.01) -> tuple[float,
     return float(low - margin), float(high + margin)
 
 
-def _limits(evaluation: Any, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _limits(evaluation: AbstractEvaluation, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The bounding box: exact for intervals and boxes, else that of the drawn points."""
     exact = _box(getattr(evaluation, "at", None))
     if exact is not None and len(exact[0]) == drawn.shape[1]:

@@ -155,7 +155,7 @@ def _title(solution: Solved, problem: Equation | None) -> str:
     failed = len(solution.seeds) - int(solution.good.sum())
     if failed:
         about.append(f"{failed} of {len(solution.seeds)} seeds failed")
-    if solution.record.outputs > MOST_OUTPUTS:
-        about.append(f"the first {MOST_OUTPUTS} of {solution.record.outputs} outputs")
+    if solution.outputs > MOST_OUTPUTS:
+        about.append(f"the first {MOST_OUTPUTS} of {solution.outputs} outputs")
     together = "; ".join(about)
     return "\n".join([*lines, *(about if len(together) > 80 else [together] if about else [])])

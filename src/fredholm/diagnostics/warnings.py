@@ -2,12 +2,18 @@
 
 import logging
 
+import equinox as eqx
+import jax
+import numpy as np
+
 from fredholm.common.findings import Finding
+from fredholm.diagnostics.diagnosis import diagnose
 from fredholm.diagnostics.symptoms import symptoms_in_history
-from fredholm.results.solution import Solution
+from fredholm.functions.field import Field
+from fredholm.methods.protocol import Trained
 from fredholm.training.callbacks import AfterRecord
+from fredholm.training.devices import gather
 from fredholm.training.progress import Watched
-from fredholm.training.record import RunRecord
 from fredholm.training.status import Status
 from fredholm.training.training import Training
 
@@ -20,9 +26,9 @@ class Warnings(AfterRecord):
     """One line for each symptom, when it is first seen: from half of a training on, with every twentieth of it, those that the history
     shows, and once, at half of a long one, those that need samples of their own."""
 
-    def __init__(self, training: Training, record: RunRecord):
+    def __init__(self, training: Training):
         super().__init__()
-        self._training, self._record, self._is_diagnosed = training, record, False
+        self._training, self._is_diagnosed = training, False
         self._next = training.settings.steps / 2
         self._said = {"uniqueness", "variance"}  # the equation itself was examined before the first step
 
@@ -43,11 +49,17 @@ class Warnings(AfterRecord):
         return None
 
     def _diagnosed(self) -> list[Finding]:
-        """What a diagnosis finds now; what goes wrong in it must not end the training."""
-        settings = self._training.settings
+        """What a diagnosis finds now, of the first seed that has not failed; what goes wrong in it must not end the training."""
+        training, settings = self._training, self._training.settings
         try:
-            now = Solution.of(self._training, self._record, Status.INTERRUPTED)
-            return list(now.diagnose(method=settings.known_method, rule=settings.rule).symptoms)
+            states, method = gather(training.states), settings.known_method
+            at = int(np.argmax(np.asarray(states.alive)))
+            one = jax.tree.map(lambda leaf: leaf[at] if eqx.is_array(leaf) else leaf, states)
+            answer, target = one.u if one.average is None else one.average, method.target(one.u, one.method)
+            assert isinstance(target, Field)
+            equation = settings.problem.for_seed(settings.seeds[at])
+            trained = Trained(equation, one.u, answer, target, settings.rules, settings.batch, training.step, settings.optimizer)
+            return list(diagnose("", training.history(), method, trained).symptoms)
         except Exception as error:
-            logger.warning("step %d: the training could not be diagnosed and goes on: %s", self._training.step, error)
+            logger.warning("step %d: the training could not be diagnosed and goes on: %s", training.step, error)
             return []
