@@ -105,7 +105,7 @@ def source_size() -> int:
     import fredholm
 
     folder = os.path.dirname(fredholm.__file__)
-    return sum(os.path.getsize(os.path.join(at, name)) for at, _, names in os.walk(folder) for name in names if name.endswith(".py"))
+    return sum(os.path.getsize(os.path.join(at, name)) for at, _, names in os.walk(folder) for name in names if not name.endswith(".pyc"))
 
 
 def sizes() -> Iterator[tuple[str, float, int]]:
