@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import fredholm as fr
+from test_layers import LEVEL
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -38,7 +39,10 @@ def test_the_code_of_a_page_runs(page):
 def test_an_example_runs_and_is_short(path):
     text = path.read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 60
-    exec(compile(text, str(path), "exec"), {"__name__": "__main__"})
+    names = {"__name__": "__main__"}
+    exec(compile(text, str(path), "exec"), names)
+    if path.name == "own_loop.py":  # it trains in full, without `solve`, to what docs/own_loop.md says
+        assert names["error"] < 0.02
 
 
 def test_links_inside_the_repository_lead_somewhere():
@@ -48,3 +52,19 @@ def test_links_inside_the_repository_lead_somewhere():
             if "://" not in target and not (page.parent / target).exists():
                 broken.append(f"{page.name}: {target}")
     assert not broken
+
+
+def test_the_page_of_the_architecture_has_every_room_from_the_bottom_up():
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rooms = [room.removesuffix(".py") for room in re.findall(r"^\| `([\w.]+)` \|", page, flags=re.MULTILINE)]
+    assert sorted(rooms) == sorted(LEVEL)
+    assert [LEVEL[room] for room in rooms] == sorted(LEVEL.values())
+
+
+def test_the_files_to_imitate_exist():
+    named = re.findall(
+        r"`(\w+/\w+\.py)`", "".join((ROOT / "docs" / page).read_text(encoding="utf-8") for page in ("style.md", "architecture.md"))
+    )
+    package = ROOT / "src" / "fredholm"
+    assert len(set(named)) >= 5
+    assert not [name for name in named if not (package / name).exists() and not (ROOT / name).exists()]
