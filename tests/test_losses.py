@@ -316,3 +316,20 @@ def test_without_a_regulariser_nodes_need_not_be_points_of_the_network(key):
     parts = method.rows(u, method.init(u), equation, [fr.MonteCarlo(2)], jnp.array([0.5]), key)
     assert parts.keys() == {"residual"}
     assert jnp.isfinite(parts["residual"].loss())
+
+
+@pytest.mark.parametrize("form", ["three outputs", "two weak integrals"])
+def test_the_regulariser_is_lambda_times_what_the_drift_penalises(form, key):
+    """A mean over outputs and over integrals, the same in the loss and where λ is measured."""
+    unit = fr.Interval(0.0, 1.0)
+    if form == "three outputs":
+        integral = fr.Integral(unit, lambda u, x, t: u(t))
+        equation = fr.Equation(domain=unit, f=lambda u, x: u(x), integrals=integral, y=jnp.zeros(3), outputs=3)
+    else:
+        equation = fr.Equation(domain=unit, integrals=[fr.Integral(unit, lambda u, x, t: u(t))] * 2, y=1.0)
+    u, target = (Field(fr.MLP(4, 1).build(1, equation.outputs, jax.random.key(seed)), {}, 1, equation.outputs) for seed in (0, 1))
+    method = fr.DelayedTarget(tau=0.9, regularization=0.7)
+    rules = equation.rules(fr.MonteCarlo(1))
+    _, info = method.loss(u, target, equation, rules, 20_000, key)
+    _, penalty = method.drift(u, target, equation, key, 20_000)
+    assert float(info["regularization"]) == pytest.approx(0.7 * float(penalty), rel=0.05)

@@ -35,8 +35,8 @@ class Huber(AbstractMethod[None]):
         r = (estimated(residual, u, x, first) + estimated(residual, u, x, second)) / 2
         return {"residual": Rows(r, jnp.clip(r, -self.cap, self.cap))}
 
-    def nodes(self, equation, rules, measures):
-        return [2 * count for count in super().nodes(equation, rules, measures)]
+    def draws(self, equation, rules):
+        return [[(rule, 2)] for rule in rules]
 
     def symptoms(self, history, steps, trained=None):
         if not late(history, "loss") > self.cap**2:

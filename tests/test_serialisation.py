@@ -277,7 +277,7 @@ def test_many_numbers_go_to_a_file_of_their_own():
     to_text(fr.Offline(point=many + 2), other)
     assert not set(kept) & set(other), "another content has another name"
     assert "Opaque('array of shape (101, 1)')" in to_text(domain)
-    with pytest.raises(NotRebuildableError, match="file of its own"):
+    with pytest.raises(NotRebuildableError, match="separate file, which is missing"):
         from_text(text)
     with pytest.raises(NotRebuildableError, match="not the one that was written"):
         from_text(text, {name: array + 1 for name, array in kept.items()})

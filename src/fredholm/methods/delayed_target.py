@@ -215,7 +215,7 @@ class DelayedTarget(AbstractMethod[Function | Observed]):
             rows = Rows(jnp.concatenate([r, *pulled]), jnp.concatenate([r, *(delayed for _ in pulled)]))
         if self.regularization == 0:
             return {"residual": rows}
-        return {"residual": rows, "regularization": Rows(penalty.a, penalty.b, self.weight(state))}
+        return {"residual": rows, "regularization": Rows(penalty.a, penalty.b, penalty.weight * self.weight(state))}
 
     def _draw(
         self, residual: AbstractResidual, rules: Sequence[AbstractRule], x: Place, key: Key[Array, ""], has_unknowns: bool
@@ -299,15 +299,13 @@ class DelayedTarget(AbstractMethod[Function | Observed]):
                 if needs_two:
                     _check_two(rule, other, integral.measure(x))
 
-    def nodes(self, equation: Equation, rules: Sequence[AbstractRule], measures: Sequence[AbstractDomain]) -> list[int]:
-        counts = super().nodes(equation, rules, measures)
-        if self.has_main(equation):
-            # Regularised on f, the target is evaluated at the main nodes too.
-            times = 2 if self.on == "f" and self.regularization != 0 else 1
-            pulled = bool(equation.unknowns) and not (equation.is_weak and self.split is None)
-            main = super().nodes(equation, self.main_rules(rules), measures)
-            return [count + (times + pulled) * other for count, other in zip(counts, main, strict=True)]
-        return [2 * count for count in counts] if equation.unknowns else counts
+    def draws(self, equation: Equation, rules: Sequence[AbstractRule]) -> list[list[tuple[AbstractRule, int]]]:
+        if not self.has_main(equation):
+            return [[(rule, 2 if equation.unknowns else 1)] for rule in rules]
+        # Regularised on f, the target is evaluated at the main nodes too; and learned scalars have their gradient from there.
+        times = 2 if self.on == "f" and self.regularization != 0 else 1
+        pulled = bool(equation.unknowns) and not (equation.is_weak and self.split is None)
+        return [[(rule, 1), (main, times + pulled)] for rule, main in zip(rules, self.main_rules(rules), strict=True)]
 
     def measured(self, equation: Equation) -> int:
         if self.regularization is not None:

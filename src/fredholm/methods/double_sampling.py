@@ -88,11 +88,8 @@ class DoubleSampling(AbstractMethod[None]):
             taken.append(spread[-1] * (n / (n - 1)))
         return Rows(jnp.concatenate([r, *spread]), jnp.concatenate([r, *(-one for one in taken)]))
 
-    def nodes(self, equation: Equation, rules: Sequence[AbstractRule], measures: Sequence[AbstractDomain]) -> list[int]:
-        if self._has_all_pairs(rules):
-            return super().nodes(equation, rules, measures)
-        counts = super().nodes(equation, rules, measures)
-        return [n if isinstance(rule, MonteCarlo) else 2 * n for n, rule in zip(counts, rules, strict=True)]
+    def draws(self, equation: Equation, rules: Sequence[AbstractRule]) -> list[list[tuple[AbstractRule, int]]]:
+        return [[(rule, 1 if isinstance(rule, MonteCarlo) else 2)] for rule in rules]
 
     @property
     def fewest_nodes(self) -> int:

@@ -174,9 +174,9 @@ class AbstractMethod(eqx.Module, Generic[State]):
     def check(self, equation: Equation, rules: Sequence[AbstractRule]) -> None:
         """Raises `ValueError` where the method makes no sense for the equation or the rules (`equation.rules(rule)`)."""
 
-    def nodes(self, equation: Equation, rules: Sequence[AbstractRule], measures: Sequence[AbstractDomain]) -> list[int]:
-        """How often each integrand of the equation is evaluated at one x, at the nodes of its rule on its measure."""
-        return [rule.size(measure) for rule, measure in zip(rules, measures, strict=True)]
+    def draws(self, equation: Equation, rules: Sequence[AbstractRule]) -> list[list[tuple[AbstractRule, int]]]:
+        """For each integral of the equation the rules whose nodes its integrand is evaluated at, for one x, and how often at each node."""
+        return [[(rule, 1)] for rule in rules]
 
     def measured(self, equation: Equation) -> int:
         """Evaluations of integrands in each step for the method's own measurements."""
@@ -223,15 +223,13 @@ class AbstractMethod(eqx.Module, Generic[State]):
 
     def evaluations(self, equation: Equation, rules: Sequence[AbstractRule]) -> Evaluations:
         """How often a step evaluates the equation's integrands, and f; `rules` are those of all integrals (`equation.rules(rule)`)."""
-        own = rules[: len(equation.integrals)]
         x = equation.domain.sample(jax.random.key(0))
-        measures = [integral.measure(x) for integral in equation.integrals]
         at_nodes = shared = 0
-        for integral, rule, nodes in zip(equation.integrals, own, self.nodes(equation, own, measures), strict=True):
-            if rule.is_shared and isinstance(integral.over, AbstractDomain):
-                shared += nodes
-            else:
-                at_nodes += nodes
+        for integral, drawn in zip(equation.integrals, self.draws(equation, rules[: len(equation.integrals)]), strict=True):
+            is_fixed, measure = isinstance(integral.over, AbstractDomain), integral.measure(x)
+            for rule, times in drawn:
+                nodes = times * rule.size(measure)
+                shared, at_nodes = (shared + nodes, at_nodes) if rule.is_shared and is_fixed else (shared, at_nodes + nodes)
         return Evaluations(0 if equation.is_weak else 1, at_nodes, shared, self.measured(equation))
 
     def loss(

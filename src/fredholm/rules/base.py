@@ -65,11 +65,6 @@ class AbstractRule(eqx.Module):
         """True where some weights are negative, so that a sum of squares is no longer positive."""
         return False
 
-    def describe(self, domain: AbstractDomain) -> str:
-        """One line: the number of nodes, the sum of the absolute weights, random or not."""
-        drawn = "new nodes in every draw, unbiased" if self.is_random else "the same nodes in every draw"
-        return f"{self!r}: {self.size(domain)} nodes on {type(domain).__name__}; sum |w| = {self.absolute_weight(domain):.4g}; {drawn}"
-
 
 class AbstractRandomization(eqx.Module):
     """A random move of a fixed set of nodes that makes the rule unbiased."""
