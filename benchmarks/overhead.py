@@ -81,7 +81,7 @@ def parts(whole: Whole, rounds: int) -> dict[str, list[float]]:
         place = RunFolder.create(Path(folder) / "run")
 
         def save() -> None:
-            now = training.recorded(whole.record, Status.INTERRUPTED)
+            now = whole.record.at(training.step, training.seconds, training.status(Status.INTERRUPTED))
             place.write(training.history(), training.snapshot(), training.step, now.to_json(), now.settings.arrays)
 
         timed("a checkpoint", save)
