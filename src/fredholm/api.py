@@ -22,6 +22,7 @@ from fredholm.rules.base import AbstractRule
 from fredholm.storage.run_folder import RunFolder
 from fredholm.training.callbacks import AllFailed, Checkpoints, EarlyStop, Interruption, Progress, TimeBudget
 from fredholm.training.choice import choose
+from fredholm.training.fitting import fitted
 from fredholm.training.progress import Shown, announce
 from fredholm.training.record import RunRecord
 from fredholm.training.settings import RunSettings, open_to_auto, resolve, time_budget
@@ -97,6 +98,7 @@ def solve(
     given = Defaults(method, rule, network, optimizer, steps, batch, average)
     settings = resolve(problem, given, seeds=seeds, record_every=record_every, precision=precision, stop=stop)
     check_settings(settings)
+    settings = fitted(settings)
     settings, auto = _chosen(settings, open_to_auto(problem, given), progress)
     warn_if_ill_posed(settings)
     record = RunRecord.of(settings, label, auto, origin)

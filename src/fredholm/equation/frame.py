@@ -1,10 +1,9 @@
-"""The frame: the box in which an equation evaluates u. Inputs are scaled by it, and series are built on it."""
+"""Finds the frame of an equation: the box in which it evaluates u."""
 
 import itertools
 from collections.abc import Sequence
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -15,45 +14,13 @@ from fredholm.domains.base import AbstractDomain, Atoms, Base
 from fredholm.equation.equation import Equation
 from fredholm.equation.residual import AbstractResidual, Place, network_point
 from fredholm.functions.field import Field
+from fredholm.functions.frame import Frame
 
 NEAR, FAR = 3.0, 30.0  # how far the nodes of an unbounded axis reach, in its own scale: u is evaluated without end where the box grows
 MOST_AXES = 4  # up to here every corner is tried; beyond, random points only
 DRAWN = 32  # random points x, and random nodes where there are too many corners
 GROWN = 0.5  # an axis is unbounded where the far box is larger by this share of the near one
 SAME = 1e-6  # edges that differ by less than this share of the width are one: the box is found in single precision
-OUTSIDE = 0.05  # what lies within this share of the width of the domain is not outside: boxes of round domains are known by samples
-
-
-class Frame(eqx.Module):
-    """The box in which an equation evaluates u: in f, inside the integrals and in the conditions."""
-
-    low: tuple[float, ...]  # on an axis without end, as far as three scales of its measure
-    high: tuple[float, ...]
-    below: tuple[bool, ...]  # True where u is evaluated down to minus infinity
-    above: tuple[bool, ...]  # True where u is evaluated up to infinity
-    domain_low: tuple[float, ...]  # the box of the points x themselves
-    domain_high: tuple[float, ...]
-
-    @property
-    def center(self) -> tuple[float, ...]:
-        """The middle of the box."""
-        return tuple((a + b) / 2 for a, b in zip(self.low, self.high, strict=True))
-
-    @property
-    def radius(self) -> tuple[float, ...]:
-        """Half of the box's width on each axis; 1 where it has none."""
-        return tuple((b - a) / 2 or 1.0 for a, b in zip(self.low, self.high, strict=True))
-
-    @property
-    def is_bounded(self) -> bool:
-        """True where no axis is without end."""
-        return not any((*self.below, *self.above))
-
-    @property
-    def reaches_outside(self) -> bool:
-        """True where integrals or conditions evaluate u outside of the domain of x."""
-        axes = zip(self.low, self.high, self.domain_low, self.domain_high, strict=True)
-        return any(a < c - OUTSIDE * (d - c) or b > d + OUTSIDE * (d - c) for a, b, c, d in axes)
 
 
 def frame_of(equation: Equation) -> Frame:

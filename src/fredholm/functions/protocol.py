@@ -9,6 +9,7 @@ import jax
 from jaxtyping import Array, Key
 
 from fredholm.functions.field import Function
+from fredholm.functions.frame import Frame
 
 
 class AbstractNetwork(eqx.Module):
@@ -17,6 +18,20 @@ class AbstractNetwork(eqx.Module):
     @abstractmethod
     def build(self, inputs: int, outputs: int, key: Key[Array, ""]) -> Function:
         """A network that takes a point of shape (inputs,) to a value of shape (outputs,)."""
+
+    def fitted(self, frame: Frame, outputs: int) -> "AbstractNetwork":
+        """The same recipe with everything filled in that it takes from the equation, as scales. This is the one that run.json holds."""
+        return self
+
+    @property
+    def needs_frame(self) -> bool:
+        """True where `fitted` has something to fill in."""
+        return False
+
+    @property
+    def is_linear(self) -> bool:
+        """True where u is linear in its parameters. A linear equation is then solved, and not trained."""
+        return False
 
 
 class OwnNetwork(AbstractNetwork):
