@@ -2,12 +2,14 @@
 
 from fredholm.domains.base import AbstractDistribution, AbstractDomain, Atoms, Base, Nodes, Record
 from fredholm.domains.combined import Law, Point, Product
+from fredholm.domains.directions import Directions
 from fredholm.domains.disc import Disc
 from fredholm.domains.discrete import Discrete, Jumps, PoissonCounts
 from fredholm.domains.distributions import Exponential, LogNormal, Normal, PowerLaw
 from fredholm.domains.flat import Box, Interval, Simplex
 from fredholm.domains.normalized_sphere import NormalizedSphere
 from fredholm.domains.offline import Given, Offline
+from fredholm.domains.rays import Rays
 from fredholm.domains.round import Ball, Circle, Sphere
 from fredholm.domains.unbounded import HalfLine, Line
 from fredholm.domains.warped import Warped
@@ -20,6 +22,7 @@ __all__ = [
     "Base",
     "Box",
     "Circle",
+    "Directions",
     "Disc",
     "Discrete",
     "Exponential",
@@ -38,6 +41,7 @@ __all__ = [
     "PoissonCounts",
     "PowerLaw",
     "Product",
+    "Rays",
     "Record",
     "Simplex",
     "Sphere",

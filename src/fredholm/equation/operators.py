@@ -12,9 +12,15 @@ from fredholm.functions.field import Evaluated
 Function = Callable[[Float[Array, "d"]], Any]
 
 
-def directional(u: Function, x: Float[Array, "d"], n: Float[Array, "d"]) -> Float[Array, "..."]:
-    r"""$n \cdot \nabla u(x)$, in one forward pass whatever d is."""
-    return _slope(u, x, jnp.asarray(n, jnp.asarray(x).dtype))
+def directional(u: Function, x: Float[Array, "d"], n: Float[Array, "d"], order: int = 1) -> Float[Array, "..."]:
+    r"""$\partial_n^k u(x) = (n \cdot \nabla)^k u(x)$, in one forward pass whatever d is. With `order=2` it is the second derivative
+    $n^\top H n$; its mean over `Directions(d)` is the Laplacian."""
+    if order < 1:
+        raise ValueError(f"directional order: got {order}; expected at least 1.")
+    function, direction = u, jnp.asarray(n, jnp.asarray(x).dtype)
+    for _ in range(order - 1):
+        function = _along(function, direction)
+    return _slope(function, x, direction)
 
 
 def derivative(u: Function, x: Float[Array, "d"], axis: int | tuple[int, ...] = 0, order: int = 1) -> Float[Array, "..."]:

@@ -5,6 +5,7 @@ from typing import Literal
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Key
 
 from fredholm.common.checks import nearest
@@ -26,8 +27,9 @@ class DoubleSampling(AbstractMethod[None]):
     $$\hat L(x) = \hat r_1(x)\,\hat r_2(x), \qquad \mathbb{E}\,\hat L = L.$$
 
     `pairs="split"` cuts N independent nodes into two halves. `pairs="all"` multiplies every node with every other, the U-statistic
-    $\hat r^2 - s^2/N$ with the unbiased sample variance $s^2$: the same expectation from the same nodes with less variance.
-    A randomised node rule is drawn twice (Saleh et al., ICML 2024, equation 17).
+    $\hat r^2 - s^2/N$ with the unbiased sample variance $s^2$: the same expectation from the same nodes with less variance. Where a rule
+    has several kinds of nodes, as `Focused`, the variance is that within each kind. Any other randomised rule is drawn twice (Saleh et
+    al., ICML 2024, equation 17).
     """
 
     pairs: Literal["split", "all"] = "split"  # split: two halves of the nodes; all: every pair of nodes
@@ -70,26 +72,28 @@ class DoubleSampling(AbstractMethod[None]):
         self, u: Function, state: None, residual: AbstractResidual, rules: Sequence[AbstractRule], x: Place, key: Key[Array, ""]
     ) -> dict[str, Rows]:
         if self._has_all_pairs(rules):
-            return {"residual": self._all_pairs(u, residual, draw(residual, rules, x, key), x)}
+            return {"residual": self._all_pairs(u, residual, rules, draw(residual, rules, x, key), x)}
         return {"residual": independent_rows(u, residual, _halves(rules), x, key)}
 
     def _has_all_pairs(self, rules: Sequence[AbstractRule]) -> bool:
-        return self.pairs == "all" and all(isinstance(rule, MonteCarlo) for rule in rules)
+        return self.pairs == "all" and all(min(rule.groups, default=0) >= self.fewest_nodes for rule in rules)
 
-    def _all_pairs(self, u: Function, residual: AbstractResidual, nodes: Sequence[Nodes], x: Place) -> Rows:
-        r"""$\hat r^2 - \sum_k \frac{n_k}{n_k - 1} \sum_i (v_{ki} - \bar v_k)^2$, where $v_{ki}$ is the weighted integrand at a node: the
-        last sum is the unbiased variance of the estimate of the k-th integral."""
+    def _all_pairs(self, u: Function, residual: AbstractResidual, rules: Sequence[AbstractRule], nodes: Sequence[Nodes], x: Place) -> Rows:
+        r"""$\hat r^2 - \sum_k \frac{n_k}{n_k - 1} \sum_i (v_{ki} - \bar v_k)^2$, where $v_{ki}$ is the weighted integrand at a node and k
+        counts the groups of nodes of all integrals: the last sum is the unbiased variance of the estimate by a group."""
         r, spread, taken = residual.local_residual(u, x), [], []
-        for integral, drawn in zip(residual.integrals, nodes, strict=True):
+        for integral, rule, drawn in zip(residual.integrals, rules, nodes, strict=True):
             values = weighted_integrand(integral, u, x, drawn)
-            n = values.shape[0]
             r = r + residual.sign * jnp.sum(values, axis=0)
-            spread.append(jnp.ravel(values - jnp.mean(values, axis=0, keepdims=True)))
-            taken.append(spread[-1] * (n / (n - 1)))
+            for group in jnp.split(values, np.cumsum(rule.groups)[:-1]):
+                n = group.shape[0]
+                spread.append(jnp.ravel(group - jnp.mean(group, axis=0, keepdims=True)))
+                taken.append(spread[-1] * (n / (n - 1)))
         return Rows(jnp.concatenate([r, *spread]), jnp.concatenate([r, *(-one for one in taken)]))
 
     def draws(self, equation: Equation, rules: Sequence[AbstractRule]) -> list[list[tuple[AbstractRule, int]]]:
-        return [[(rule, 1 if isinstance(rule, MonteCarlo) else 2)] for rule in rules]
+        once = self._has_all_pairs(rules)
+        return [[(rule, 1 if once or isinstance(rule, MonteCarlo) else 2)] for rule in rules]
 
     @property
     def fewest_nodes(self) -> int:

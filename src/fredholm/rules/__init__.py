@@ -2,6 +2,7 @@
 
 from fredholm.rules.base import AbstractNodeRule, AbstractRandomization, AbstractRule
 from fredholm.rules.even import Even
+from fredholm.rules.focused import Focused
 from fredholm.rules.gauss import Gauss
 from fredholm.rules.importance import Importance, Warp, fit_importance
 from fredholm.rules.interpolatory import ClenshawCurtis, Leja
@@ -12,6 +13,7 @@ from fredholm.rules.sequences import AbstractSequence, AdditiveRecursion, Halton
 from fredholm.rules.shared import Shared
 from fredholm.rules.smolyak import Smolyak
 from fredholm.rules.tensor import AbstractTensorRule
+from fredholm.rules.without_replacement import WithoutReplacement
 
 __all__ = [
     "AbstractNodeRule",
@@ -22,6 +24,7 @@ __all__ = [
     "AdditiveRecursion",
     "ClenshawCurtis",
     "Even",
+    "Focused",
     "Gauss",
     "Halton",
     "Importance",
@@ -36,5 +39,6 @@ __all__ = [
     "Smolyak",
     "Sobol",
     "Warp",
+    "WithoutReplacement",
     "fit_importance",
 ]

@@ -45,6 +45,12 @@ class AbstractRule(eqx.Module):
         """True where all x of a step have the same nodes."""
         return False
 
+    @property
+    def groups(self) -> tuple[int, ...]:
+        """The sizes of groups of nodes, in their order; the nodes of a group are independent and have the same law. Empty where
+        nodes depend on each other."""
+        return ()
+
     def check(self, domain: AbstractDomain) -> None:
         """Raises `ValueError` where the rule makes no sense on the domain."""
 

@@ -21,6 +21,10 @@ class MonteCarlo(AbstractRule):
     def is_random(self) -> bool:
         return True
 
+    @property
+    def groups(self) -> tuple[int, ...]:
+        return (self.n,)
+
     def check(self, domain: AbstractDomain) -> None:
         if domain.samples is not None and self.n > domain.samples:
             raise ValueError(
