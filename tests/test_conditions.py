@@ -58,6 +58,10 @@ def test_data_is_the_mean_square_over_all_rows_or_over_a_batch_of_them(key):
         equation = fr.Equation(domain=UNIT, f=lambda u, x: 0.0, conditions=fr.Data(points, values, weight=2.0, batch=batch))
         found = float(fr.Standard().loss(quadratic(A, B), None, equation, [], 4, key)[1]["conditions"])
         assert found == pytest.approx(2 * expected.mean(), rel=1e-5 if batch is None else 0.05)
+    for sigma, share in ((0.3, 1.0), ([1.0, 1.0, 0.5], np.array([0.5, 0.5, 2.0]))):  # 1/σ² over its mean
+        equation = fr.Equation(domain=UNIT, f=lambda u, x: 0.0, conditions=fr.Data(points, values, sigma=sigma))
+        found = float(fr.Standard().loss(quadratic(A, B), None, equation, [], 4, key)[1]["conditions"])
+        assert found == pytest.approx((share * wrong**2).mean(), rel=1e-5)
     two = fr.Data([[0.0, 1.0]], [[1.0, 2.0]], of=lambda u, x: jnp.stack([u(x), x[1] + 1]))
     assert np.allclose(errors(two, field(lambda x: x[1], inputs=2)), 0.0)
 
@@ -215,6 +219,8 @@ WRONG = {
     "same shape": lambda: fr.Periodic(fr.Point(0.0), fr.Product(fr.Point(0.0), UNIT)),
     "Periodic axis": lambda: fr.Periodic(fr.Point(0.0), fr.Point(1.0), axis=1),
     "Periodic order": lambda: fr.Periodic(fr.Point(0.0), fr.Point(1.0), order=-1),
+    "Data sigma: got shape": lambda: fr.Data([0.0, 1.0], [1.0, 2.0], sigma=[0.1, 0.1, 0.1]),
+    "Data sigma: got 0": lambda: fr.Data([0.0, 1.0], [1.0, 2.0], sigma=0.0),
     "as many as point has": lambda: fr.Data([0.0, 1.0], [1.0]),
     "not finite": lambda: fr.Data([0.0, 1.0], [1.0, np.nan]),
     "Data values: got shape": lambda: fr.Data([0.0], 1.0),

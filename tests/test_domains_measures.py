@@ -48,6 +48,13 @@ CASES = {
     "half-line": (HalfLine(1.0, 0.5), lambda t: t[0] * jnp.exp(-2 * (t[0] - 1)), 0.75, 3, 1e-10),
     "line": (Line(1.0, 2.0), lambda t: t[0] ** 2 * jnp.exp(-((t[0] - 1) ** 2) / 8), 5 * 2 * math.sqrt(2 * math.pi), 3, 1e-10),
     "normal": (Normal((1.0, 0.0), 2.0), lambda t: t[0] ** 2 * t[1] ** 2, 20.0, 3, 1e-12),
+    "normal with a covariance": (
+        Normal((1.0, 0.0), covariance=((2.0, 0.5), (0.5, 1.0))),
+        lambda t: t[0] * t[1] + t[0] ** 2 * t[1] ** 2,
+        0.5 + 2 * 1 + 2 * 0.5**2 + 1.0,
+        3,
+        1e-12,
+    ),
     "exponential": (Exponential(1.0, 0.5), lambda t: t[0] ** 2, 1 + 1 + 0.5, 3, 1e-12),
     "log-normal": (LogNormal(0.5, 0.3), lambda t: t[0], math.exp(0.5 + 0.045), 8, 1e-10),
     "power law": (PowerLaw(0.0, 2.0, 3.0), lambda t: t[0] ** 3, 4.0, 3, 1e-9),
@@ -104,6 +111,7 @@ def test_weights_sum_to_the_mass(name):
         ("ball", -2.1, 3.1),
         ("disc", -2.1, 3.1),
         ("normal", -9.0, 11.0),
+        ("normal with a covariance", -9.0, 11.0),
         ("exponential", 0.0, 9.0),
         ("log-normal", -1.0, 9.0),
         ("power law", -1.0, 3.0),
@@ -145,6 +153,9 @@ def test_limits_may_be_traced():
         (lambda: Exponential(0.0, -1.0), "scale.*positive"),
         (lambda: LogNormal(0.0, math.inf), "scale.*positive"),
         (lambda: Normal((0.0,), 0.0), "scale.*positive"),
+        (lambda: Normal((0.0, 0.0), covariance=((1.0, 2.0), (2.0, 1.0))), "covariance.*positive eigenvalues"),
+        (lambda: Normal((0.0,), covariance=((1.0, 0.0), (0.0, 1.0))), r"covariance.*\(1, 1\)"),
+        (lambda: Normal((0.0, 0.0), 2.0, ((1.0, 0.0), (0.0, 1.0))), "one of them"),
         (lambda: Simplex(((0.0, 0.0), (1.0, 0.0))), "d\\+1"),
         (lambda: Simplex(((0.0, 0.0), (1.0, 1.0), (2.0, 2.0))), "plane"),
         (lambda: Disc((0.0,) * 4), "Ball"),
@@ -177,3 +188,23 @@ def test_a_power_law_up_to_x_takes_up_abels_kernel(x):
     assert integral(jnp.asarray(x)) == pytest.approx(4 / 3 * x**1.5, rel=1e-5)
     with pytest.raises(ValueError, match=r"PowerLaw high: .*write x\[0\]"):
         PowerLaw(0.0, jnp.ones(1))
+
+
+def test_limits_in_several_dimensions_may_be_tuples_of_traced_numbers():
+    """∫∫ over [0, p₀] × [0, p₁] of t₀ t₁ = (p₀ p₁)²/4; so are centres, points and covariances."""
+
+    def integral(p, domain):
+        nodes = Gauss(4).nodes(domain(p), jax.random.key(0))
+        return jnp.sum(nodes.weights * nodes.points[:, 0] * nodes.points[:, -1])
+
+    p = jnp.array([0.5, 0.8])
+    assert jax.jit(lambda p: integral(p, lambda p: Box((0.0, 0.0), (p[0], p[1]))))(p) == pytest.approx(0.04, rel=1e-5)
+    assert jax.jit(lambda p: integral(p, lambda p: Ball((p[0], p[1]), 1.0)))(p) == pytest.approx(0.4 * math.pi, rel=1e-2)
+    moving = jax.jit(lambda p: integral(p, lambda p: Normal((0.0, 0.0), covariance=((1.0, p[0]), (p[0], 1.0)))))
+    assert moving(p) == pytest.approx(0.5, rel=1e-5)
+
+
+def test_the_density_of_a_covariance_that_depends_on_x_is_that_of_the_known_one():
+    known = Normal((0.0, 1.0), covariance=((2.0, 0.5), (0.5, 1.0)))
+    found = jax.jit(lambda c: Normal((0.0, 1.0), covariance=((2.0, c), (c, 1.0))).density(jnp.array([0.3, 0.1])))(0.5)
+    assert found == pytest.approx(float(known.density(jnp.array([0.3, 0.1]))), rel=1e-5)

@@ -51,7 +51,24 @@ def test_the_divergence_theorem_holds_for_a_smooth_field():
         assert float(flux) == pytest.approx(float(volume), rel=2e-3)
 
 
-@pytest.mark.parametrize("call", [lambda: fr.derivative(scalar, P, axis=3), lambda: fr.derivative(scalar, P, order=0)])
+def test_a_laplacian_along_some_axes_and_the_hessian():
+    hessian = fr.hessian(scalar, P)
+    assert hessian.shape == (3, 3)
+    assert fr.laplacian(scalar, P, axes=(0, 2)) == pytest.approx(float(hessian[0, 0] + hessian[2, 2]), rel=1e-5)
+    assert fr.laplacian(scalar, P, axes=1) == pytest.approx(float(jnp.sin(P[0]) * 6 * P[1]), rel=1e-5)
+    assert hessian[0, 1] == pytest.approx(float(fr.derivative(scalar, P, axis=(0, 1))), rel=1e-5)
+    assert fr.hessian(vector, P).shape == (3, 3, 3)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: fr.derivative(scalar, P, axis=3),
+        lambda: fr.derivative(scalar, P, order=0),
+        lambda: fr.laplacian(scalar, P, axes=(0, 3)),
+        lambda: fr.laplacian(scalar, P, axes=()),
+    ],
+)
 def test_wrong_axes_and_orders_are_refused(call):
     with pytest.raises(ValueError, match="expected"):
         call()

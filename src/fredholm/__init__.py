@@ -27,11 +27,12 @@ from fredholm.domains import (
     Product,
     Simplex,
     Sphere,
+    Split,
 )
 from fredholm.equation.conditions import Condition, Data, IntegralCondition, Periodic
 from fredholm.equation.equation import Defaults, Equation
 from fredholm.equation.evaluation import Evaluation
-from fredholm.equation.operators import curl, derivative, directional, divergence, gradient, laplacian
+from fredholm.equation.operators import curl, derivative, directional, divergence, gradient, hessian, laplacian
 from fredholm.equation.residual import Integral
 from fredholm.equation.view import View
 from fredholm.functions.constrained import Constrained
@@ -134,6 +135,7 @@ __all__ = [
     "Solution",
     "SolveError",
     "Sphere",
+    "Split",
     "Standard",
     "Status",
     "Tolerance",
@@ -147,6 +149,7 @@ __all__ = [
     "divergence",
     "fit_importance",
     "gradient",
+    "hessian",
     "keep_programs",
     "laplacian",
     "load",

@@ -42,7 +42,7 @@ def solve(
     rule: AbstractRule | None = None,
     network: Network | None = None,
     optimizer: Optimizer | None = None,
-    steps: int | None = None,
+    steps: int | float | None = None,
     batch: int | None = None,
     average: float | None = None,
     seeds: int | Sequence[int] = 4,
@@ -111,7 +111,7 @@ def solve(
 
 def resume(
     path: str | os.PathLike[str],
-    steps: int | None = None,
+    steps: int | float | None = None,
     *,
     problem: Equation | None = None,
     method: AbstractMethod | None = None,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Real
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 else:
     Scalar = float | int | np.number | Real[np.ndarray | Array, ""]  # a number after the check; it is traced where it depends on x
 Vector = tuple[float, ...] | Real[Array, "_"]  # the coordinates of a point after the check
+Matrix = tuple[tuple[float, ...], ...] | Real[Array, "_ _"]
 
 
 def is_concrete(*values: object) -> bool:
@@ -38,7 +40,9 @@ def limit(name: str, value: Number) -> Scalar:
 
 
 def positive_integer(name: str, value: object, *, least: int = 1) -> int:
-    """`value` as an `int` of at least `least`, or a `ValueError` that names the argument."""
+    """`value` as an `int` of at least `least`, or a `ValueError` that names the argument. 1e4 is a whole number too."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise ValueError(f"{name}: got {value!r}; expected a whole number of at least {least}.")
     return int(value)
@@ -64,6 +68,7 @@ def vector(name: str, value: object) -> Vector:
 
     Known numbers stay Python floats, so that the same domain serves float32 and float64 runs without loss.
     """
+    value = _stacked(name, value)
     if isinstance(value, jax.Array):
         if value.ndim != 1:
             raise ValueError(f"{name}: got an array of shape {value.shape}; expected one point, shape (d,).")
@@ -86,6 +91,7 @@ def nearest(kind: str, name: str, known: Iterable[str]) -> ValueError:
 
 def rows(name: str, value: object) -> Real[np.ndarray | Array, "n d"]:
     """Points as an array of shape (n, d). Shape (n,) means n points of the line."""
+    value = _stacked(name, value)
     array = value if isinstance(value, jax.Array) else np.asarray(value, float)
     if array.ndim == 1:
         array = array[:, None]
@@ -101,3 +107,13 @@ def positive(name: str, value: Scalar, meaning: str) -> Scalar:
     if is_concrete(value) and not 0 < float(value) < math.inf:
         raise ValueError(f"{name}: got {float(value):g}; expected a positive, finite number ({meaning}).")
     return value
+
+
+def _stacked(name: str, value: object) -> object:
+    """Tuples and lists with traced numbers, as limits that depend on x are, as one JAX array; anything else unchanged."""
+    if not isinstance(value, (tuple, list)) or is_concrete(value):
+        return value
+    try:
+        return jnp.asarray(value, float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name}: got {value!r}, which is no array: {error}. x is a point of shape (d,): write x[0], not x.") from None

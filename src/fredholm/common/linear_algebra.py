@@ -27,6 +27,17 @@ def solve(matrix: Float[Array, "n n"], right: Float[Array, "n"]) -> Float[Array,
     return jax.lax.fori_loop(0, size, substitute, jnp.zeros_like(turned))
 
 
+def cholesky(matrix: Float[Array, "n n"]) -> Float[Array, "n n"]:
+    """The lower triangle L with a positive diagonal and `L @ L.T == matrix`."""
+    size = len(matrix)
+
+    def add(column: Array, done: Float[Array, "n n"]) -> Float[Array, "n n"]:
+        rest = matrix[:, column] - done @ done[column]
+        return done.at[:, column].set(jnp.where(jnp.arange(size) >= column, rest / jnp.sqrt(rest[column]), 0.0))
+
+    return jax.lax.fori_loop(0, size, add, jnp.zeros_like(matrix))
+
+
 def absolute_determinant(matrix: Float[Array, "n n"]) -> Float[Array, ""]:
     """|det|, the volume that the columns span."""
     return jnp.prod(jnp.linalg.norm(_orthogonal_columns(matrix), axis=0))

@@ -11,6 +11,7 @@ from fredholm.domains.normalized_sphere import NormalizedSphere
 from fredholm.domains.offline import Given, Offline
 from fredholm.domains.rays import Rays
 from fredholm.domains.round import Ball, Circle, Sphere
+from fredholm.domains.split import Split
 from fredholm.domains.unbounded import HalfLine, Line
 from fredholm.domains.warped import Warped
 
@@ -45,5 +46,6 @@ __all__ = [
     "Record",
     "Simplex",
     "Sphere",
+    "Split",
     "Warped",
 ]

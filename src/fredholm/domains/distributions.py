@@ -4,22 +4,33 @@ import math
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
-from fredholm.common.checks import Number, Numbers, Scalar, Vector, is_concrete, limit, positive, real, vector
+from fredholm.common.checks import Matrix, Number, Numbers, Scalar, Vector, is_concrete, limit, positive, real, rows, vector
+from fredholm.common.linear_algebra import cholesky, solve
 from fredholm.domains.base import AbstractDistribution, Base
 
 
 class Normal(AbstractDistribution):
-    r"""$\mathcal{N}(m, s^2 I)$ in d dimensions: $t = m + s\,z$ with z standard normal."""
+    r"""$\mathcal{N}(m, s^2 I)$ in d dimensions, $t = m + s\,z$ with z standard normal; or with a covariance,
+
+    $\mathcal{N}(m, \Sigma)$: $t = m + L z$ with Cholesky's $L L^\top = \Sigma$. `Normal((0.0, 0.0), covariance=((1.0, 0.5), (0.5, 2.0)))`.
+    """
 
     mean: Vector  # m, of shape (d,)
-    scale: Scalar  # s, a positive number
+    scale: Scalar  # s, a positive number: the standard deviation of each coordinate, 1 where a covariance is given
+    covariance: Matrix | None  # Σ, of shape (d, d); None: s² on the diagonal
 
-    def __init__(self, mean: Numbers = (0.0,), scale: Scalar = 1.0):
+    def __init__(self, mean: Numbers = (0.0,), scale: Scalar = 1.0, covariance: Numbers | None = None):
+        if np.ndim(scale) == 2 and covariance is None:  # type: ignore[arg-type]
+            raise ValueError("Normal scale: got a matrix; expected the standard deviation, a number. Give the matrix as covariance=.")
         # A single number is a point of the line, as it is for LogNormal.
         self.mean = vector("Normal mean", jnp.reshape(mean, (1,)) if isinstance(mean, jax.Array) and mean.ndim == 0 else _point(mean))
         self.scale = positive("Normal scale", scale, "the standard deviation")
+        self.covariance = None if covariance is None else _covariance(covariance, len(self.mean))
+        if covariance is not None and is_concrete(scale) and float(scale) != 1.0:
+            raise ValueError(f"Normal: got scale={float(scale):g} and a covariance; expected one of them.")
 
     @property
     def dimension(self) -> int:
@@ -30,10 +41,22 @@ class Normal(AbstractDistribution):
         return (Base.NORMAL,) * self.dimension
 
     def map(self, z: Float[Array, "d"]) -> tuple[Float[Array, "d"], Float[Array, ""]]:
-        return jnp.asarray(self.mean) + self.scale * z, jnp.ones(())
+        spread = self.scale * z if self.covariance is None else self._factor() @ z
+        return jnp.asarray(self.mean) + spread, jnp.ones(())
 
     def density(self, point: Float[Array, "d"]) -> Float[Array, ""]:
-        return jnp.prod(_standard_normal((point - jnp.asarray(self.mean)) / self.scale) / self.scale)
+        away = point - jnp.asarray(self.mean)
+        if self.covariance is None:
+            return jnp.prod(_standard_normal(away / self.scale) / self.scale)
+        factor = self._factor()
+        return jnp.prod(_standard_normal(solve(factor, away)) / jnp.diagonal(factor))
+
+    def _factor(self) -> Float[Array, "d d"]:
+        """L, computed once in float64 where the covariance is known."""
+        if isinstance(self.covariance, tuple):
+            return jnp.asarray(np.linalg.cholesky(np.asarray(self.covariance)), float)
+        assert self.covariance is not None
+        return cholesky(self.covariance)
 
 
 class LogNormal(AbstractDistribution):
@@ -124,6 +147,19 @@ class PowerLaw(AbstractDistribution):
 
 def _point(mean: Numbers) -> Numbers:
     return (mean,) if isinstance(mean, (int, float)) else mean
+
+
+def _covariance(given: Numbers, size: int) -> Matrix:
+    """A covariance matrix: tuples of floats where its numbers are known, else an array."""
+    matrix = rows("Normal covariance", given)
+    if matrix.shape != (size, size):
+        raise ValueError(f"Normal covariance: got shape {matrix.shape}; expected {(size, size)}, as the mean has {size} coordinates.")
+    if isinstance(matrix, jax.Array) and not is_concrete(matrix):
+        return matrix
+    known = np.asarray(matrix, float)
+    if not np.allclose(known, known.T) or float(np.linalg.eigvalsh(known)[0]) <= 0:
+        raise ValueError(f"Normal covariance: got {known.tolist()}; expected a symmetric matrix with positive eigenvalues.")
+    return tuple(tuple(map(float, row)) for row in known)
 
 
 def _standard_normal(z: Float[Array, "*d"]) -> Float[Array, "*d"]:

@@ -115,19 +115,34 @@ class Faces(AbstractDistribution):
 
 
 class Data(AbstractCondition):
-    r"""$\frac{w}{n}\sum_i (B[u](x_i) - b_i)^2$: a fit to observations $b_i$ at points $x_i$."""
+    r"""$\frac{w}{n}\sum_i (B[u](x_i) - b_i)^2$: a fit to observations $b_i$ at points $x_i$.
 
-    observed: Offline  # the rows x_i, b_i
+    With `sigma`, the standard deviations $\sigma_i$ of the observations, each counts by $\bar\sigma^2/\sigma_i^2$, where
+    $1/\bar\sigma^2$ is the mean of $1/\sigma_i^2$: exact observations count more, and one number for all of them changes nothing.
+    """
+
+    observed: Offline  # the rows x_i, b_i, and with sigma the share of each residual
     of: Callable[..., Any]  # B[u](x), the observed quantity, default: the value of u
     weight: float  # w
     batch: int | None  # rows a step, drawn at random; None: all of them
+    sigma: np.ndarray | None  # σ: of shape (n,), or (n, e) for e numbers at each point; None: not known
     integrals: tuple[Integral, ...] = ()
 
-    def __init__(self, points: Numbers, values: Numbers, of: Callable[..., Any] = _value, weight: float = 1.0, batch: int | None = None):
+    def __init__(
+        self,
+        points: Numbers,
+        values: Numbers,
+        of: Callable[..., Any] = _value,
+        weight: float = 1.0,
+        batch: int | None = None,
+        sigma: Numbers | None = None,
+    ):
         given = values if isinstance(values, jax.Array) else np.asarray(values, float)
         if given.ndim not in (1, 2):
             raise ValueError(f"Data values: got shape {given.shape}; expected (n,), or (n, e) for e numbers at each point.")
-        self.observed, self.of = Offline(point=points, value=given), _function("Data of", of)
+        self.sigma = None if sigma is None else _deviations(sigma, given.shape)
+        share = {} if self.sigma is None else {"share": 1 / (self.sigma * np.sqrt(np.mean(1 / self.sigma**2)))}
+        self.observed, self.of = Offline(point=points, value=given, **share), _function("Data of", of)
         self.weight, self.batch = _weight_and_batch("Data", weight, batch)
 
     @property
@@ -140,7 +155,8 @@ class Data(AbstractCondition):
         return Record(**{name: jnp.asarray(column, float) for name, column in self.observed.columns.items()})
 
     def local_residual(self, u: Function, x: Record) -> Float[Array, "e"]:
-        return minus("of", self.of(u, x.point), "values", x.value)
+        off = minus("of", self.of(u, x.point), "values", x.value)
+        return off if self.sigma is None else off * x.share
 
 
 class IntegralCondition(AbstractCondition):
@@ -182,6 +198,18 @@ class IntegralCondition(AbstractCondition):
 
     def local_residual(self, u: Function, x: Place) -> Float[Array, "e"]:
         return -as_vector("value", call(self.value, x))
+
+
+def _deviations(given: Numbers, shape: tuple[int, ...]) -> np.ndarray:
+    """A standard deviation for each observed number."""
+    sigma = np.asarray(given, float)
+    if sigma.ndim == 1 and len(shape) == 2 and sigma.shape == shape[:1]:
+        sigma = sigma[:, None]  # one for all numbers at a point
+    if sigma.shape not in ((), (shape[0], 1), shape):
+        raise ValueError(f"Data sigma: got shape {sigma.shape}; expected one number, or {shape}, one for each of the values.")
+    if not np.all(np.isfinite(sigma)) or sigma.min() <= 0:
+        raise ValueError(f"Data sigma: got {sigma.min():g}; expected positive, finite numbers, the standard deviations of the values.")
+    return np.broadcast_to(sigma, shape).copy()
 
 
 def _domain(name: str, at: object) -> AbstractDomain:

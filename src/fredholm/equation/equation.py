@@ -30,7 +30,7 @@ class Defaults(eqx.Module):
     rule: AbstractRule | None = None
     network: Any = None
     optimizer: Any = None
-    steps: int | None = None
+    steps: int | float | None = None  # 1e4 too
     batch: int | None = None
     average: float | None = None  # see solve; None: 0.999; 0: the answer is the network itself
 

@@ -1,6 +1,6 @@
 """Differential operators at one point: `u` is any function of a point of shape (d,)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -74,11 +74,22 @@ def curl(u: Function, x: Float[Array, "d"]) -> Float[Array, "3"]:
     return jnp.stack([jacobian[2, 1] - jacobian[1, 2], jacobian[0, 2] - jacobian[2, 0], jacobian[1, 0] - jacobian[0, 1]])
 
 
-def laplacian(u: Function, x: Float[Array, "d"]) -> Float[Array, "..."]:
-    r"""$\nabla^2 u(x) = \sum_i \partial^2 u/\partial x_i^2$, forward over forward: the Hessian is never built."""
+def laplacian(u: Function, x: Float[Array, "d"], axes: int | Sequence[int] | None = None) -> Float[Array, "..."]:
+    r"""$\nabla^2 u(x) = \sum_i \partial^2 u/\partial x_i^2$, forward over forward: the Hessian is never built.
+
+    With `axes` only over these coordinates: `laplacian(u, x, axes=(0, 1))` leaves out the time x[2].
+    """
     x = jnp.asarray(x)
+    chosen = range(x.shape[0]) if axes is None else (axes,) if isinstance(axes, int) else tuple(axes)
+    if not chosen or len(set(chosen)) != len(chosen) or any(not -x.shape[0] <= a < x.shape[0] for a in chosen):
+        raise ValueError(f"laplacian axes: got {axes}; expected different coordinates of the point, 0 to {x.shape[0] - 1}.")
 
     def second(direction: Float[Array, "d"]) -> Float[Array, "..."]:
         return _along(_along(u, direction), direction)(x)
 
-    return jnp.sum(jax.vmap(second)(jnp.eye(x.shape[0], dtype=x.dtype)), axis=0)
+    return jnp.sum(jax.vmap(second)(jnp.eye(x.shape[0], dtype=x.dtype)[jnp.asarray(chosen)]), axis=0)
+
+
+def hessian(u: Function, x: Float[Array, "d"]) -> Float[Array, "... d d"]:
+    r"""$\partial^2 u/\partial x_i \partial x_j$ of shape (d, d); of a function with m outputs (m, d, d)."""
+    return jax.jacfwd(jax.jacrev(u))(jnp.asarray(x))

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
+from jaxtyping import Array
 from numpy.typing import ArrayLike
 
 from fredholm.equation.equation import Equation
@@ -84,11 +85,11 @@ class Solved(Protocol):
         """The learned scalars of each seed."""
         ...
 
-    def __call__(self, points: ArrayLike, *, of: Callable[..., Any] | None = None) -> np.ndarray:
+    def __call__(self, points: ArrayLike | float, *, of: Callable[..., Any] | None = None) -> np.ndarray | Array:
         """The mean prediction."""
         ...
 
-    def members(self, points: ArrayLike, *, of: Callable[..., Any] | None = None) -> np.ndarray:
+    def members(self, points: ArrayLike | float, *, of: Callable[..., Any] | None = None) -> np.ndarray | Array:
         """The prediction of every seed."""
         ...
 

@@ -15,12 +15,13 @@ import numpy as np
 from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
+from fredholm.common.checks import is_concrete
 from fredholm.common.findings import Report
 from fredholm.common.statistics import bootstrap_interval
 from fredholm.diagnostics.certificate import Certificate, certificates
 from fredholm.diagnostics.diagnosis import diagnose
 from fredholm.equation.equation import Equation
-from fredholm.functions.field import Field
+from fredholm.functions.field import Field, Function
 from fredholm.methods.protocol import AbstractMethod, Trained
 from fredholm.report.solved import Shown
 from fredholm.rules.base import AbstractRule
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BLOCK = 20_000  # points in one prediction
+Values = np.ndarray | Array  # a JAX array only where the points are traced
 
 
 class Solution:
@@ -45,6 +47,7 @@ class Solution:
         solution                                      # prints status, error and learned scalars
         solution(points)                              # the mean over the seeds: points (n, d), values (n,)
         solution(points, of=fr.derivative)            # the derivative of u
+        solution.u                                    # a JAX function of one point (d,): jax.grad(solution.u), fr.laplacian(solution.u, x)
         solution.members(points)                      # each seed: (s, n)
         solution.evaluate()["mse"]                    # the error of each seed: (s,)
         solution.diagnose()                           # why a training failed
@@ -166,33 +169,46 @@ class Solution:
         """The learned scalars by name, each an array (s,)."""
         return {name: np.asarray(value) for name, value in self._u.unknowns.items()}
 
-    def members(self, points: ArrayLike, *, of: Callable[..., Any] | None = None) -> np.ndarray:
+    def members(self, points: ArrayLike | float, *, of: Callable[..., Any] | None = None) -> Values:
         """The prediction of every seed, failed ones included.
 
         Args:
-            points: points of shape (n, d); with one input too, (n, 1).
+            points: points of shape (n, d), or one point (d,); with one input also n numbers (n,), or one number.
             of: a function of u and one point x, to predict something else than u(x): `of=lambda u, x: fr.gradient(u, x)`.
 
         Returns:
-            An array (s, n), or (s, n, m) for m outputs; with `of`, (s, n, ...) with the shape of its value.
+            An array (s, n), or (s, n, m) for m outputs; with `of`, (s, n, ...) with the shape of its value. One point has no axis n.
         """
         return self._predict(self._u, points, of)
 
-    def __call__(self, points: ArrayLike, *, of: Callable[..., Any] | None = None) -> np.ndarray:
-        """The mean prediction over the seeds that succeeded: `solution(np.linspace(0, 5, 101)[:, None])`.
+    def __call__(self, points: ArrayLike | float, *, of: Callable[..., Any] | None = None) -> Values:
+        """The mean prediction over the seeds that succeeded: `solution(np.linspace(0, 5, 101))`.
+
+        It is a JAX function too: `jax.grad(solution)`, `jax.jit` and `jax.vmap` of it work, and then the result is a JAX array.
 
         Args:
-            points: points of shape (n, d); with one input too, (n, 1).
+            points: points of shape (n, d), or one point (d,); with one input also n numbers (n,), or one number.
             of: a function of u and one point x, to predict something else than u(x): `of=fr.derivative`, or
                 `of=lambda u, x: u(x) ** 2`.
 
         Returns:
-            An array (n,), or (n, m) for m outputs; with `of`, (n, ...) with the shape of its value. Where every seed failed, it is the mean
-            over all of them, each at its last good state.
+            An array (n,), or (n, m) for m outputs; with `of`, (n, ...) with the shape of its value. For one point without the axis n. Where
+            every seed failed, it is the mean over all of them, each at its last good state.
         """
         return self._mean(self.members(points, of=of))
 
-    def target(self, points: ArrayLike) -> np.ndarray:
+    @property
+    def u(self) -> Field:
+        """The mean over the seeds that succeeded as a JAX function of one point of shape (d,), with the learned scalars as attributes.
+
+        It takes the place of u in any other function: `fr.laplacian(solution.u, x)`, `jax.hessian(solution.u)`, or in the f or g of another
+        equation.
+        """
+        kept: Field = jax.tree.map(lambda leaf: jnp.asarray(np.asarray(leaf)[self._kept()]) if eqx.is_array(leaf) else leaf, self._u)
+        unknowns = {name: jnp.mean(values) for name, values in kept.unknowns.items()}
+        return Field(MeanNetwork(kept.network), unknowns, kept.inputs, kept.outputs)
+
+    def target(self, points: ArrayLike | float) -> Values:
         """The mean prediction of the target network, the delayed copy; methods without one give the network itself. Shapes as in a call."""
         return self._mean(self._predict(self._target, points))
 
@@ -200,22 +216,30 @@ class Solution:
         """The same run with its target networks, the delayed copies, as the answer: for figures of the target."""
         return Solution(self.record, self.problem, self.history, self._target, self._target, self._arrays)
 
-    def main(self, points: ArrayLike) -> np.ndarray:
+    def main(self, points: ArrayLike | float) -> Values:
         """The mean prediction of the network itself, without averaged parameters, in the shapes of a call."""
         return self._mean(self._predict(self._main, points))
 
-    def _mean(self, values: np.ndarray) -> np.ndarray:
-        good = self.good if self.good.any() else np.ones(len(self.status), bool)
-        return values[good].mean(axis=0)
+    def _kept(self) -> np.ndarray:
+        """The seeds that means are taken over: those that succeeded, or all where none did."""
+        return self.good if self.good.any() else np.ones(len(self.status), bool)
 
-    def _predict(self, u: Field, points: ArrayLike, of: Callable[..., Any] | None = None) -> np.ndarray:
+    def _mean(self, values: Values) -> Values:
+        mean = values[self._kept()].mean(axis=0)
+        return mean if isinstance(mean, jax.Array) else np.asarray(mean)
+
+    def _predict(self, u: Field, points: ArrayLike | float, of: Callable[..., Any] | None = None) -> Values:
+        if not is_concrete(points):  # inside of jax.grad, jax.jit or jax.vmap, in the precision of the caller
+            known = jax.tree.map(lambda leaf: jnp.asarray(np.asarray(leaf), float) if eqx.is_inexact_array(leaf) else leaf, u)
+            rows, is_one = _rows(jnp.asarray(points, float), u.inputs)
+            values = _predict_stacked(known, rows, of)
+            return values[:, 0] if is_one else values
         with self._precision():
-            points = jnp.asarray(points, float)
-            if points.ndim != 2 or points.shape[1] != u.inputs:
-                raise ValueError(f"points: got shape {points.shape}; expected (n, {u.inputs}), one point in each row.")
+            rows, is_one = _rows(jnp.asarray(points, float), u.inputs)
             # In blocks: a large grid may not fit into the devices' memory for all seeds at once.
-            starts = range(0, max(1, len(points)), BLOCK)
-            return np.concatenate([np.asarray(_predict_stacked(u, points[start : start + BLOCK], of)) for start in starts], axis=1)
+            starts = range(0, max(1, len(rows)), BLOCK)
+            found = np.concatenate([np.asarray(_predict_stacked(u, rows[start : start + BLOCK], of)) for start in starts], axis=1)
+            return found[:, 0] if is_one else found
 
     def evaluate(
         self, points: ArrayLike | None = None, *, problem: Equation | None = None, certificate: bool = False
@@ -252,7 +276,7 @@ class Solution:
             raise ValueError("evaluate: the problem has no evaluation points; give Equation(evaluation=fr.Evaluation(...)).")
         evaluation = problem.evaluation
         with self._precision():
-            points = evaluation.points() if points is None else jnp.asarray(points, float)
+            points = evaluation.points() if points is None else _rows(jnp.asarray(points, float), problem.inputs)[0]
             predictions = jnp.asarray(self.members(points)).reshape(len(self.seeds), len(points), problem.outputs)
             shared = None if problem.is_drawn else problem.truth(points)
             rows = []
@@ -321,7 +345,7 @@ class Solution:
         """
         known = problem or self.problem
         errors = self.evaluate(problem=problem) if known is not None and known.exact is not None else {}
-        good = self.good if self.good.any() else np.ones(len(self.status), bool)
+        good = self._kept()
         return {name: bootstrap_interval(array[good], least=0.0) for name, array in errors.items()} | {
             name: bootstrap_interval(array[good]) for name, array in self.unknowns.items()
         }
@@ -433,6 +457,29 @@ class Solution:
         for name, values in self.unknowns.items():
             lines.append((name, describe_unknown(values[self.good])))
         return lines
+
+
+class MeanNetwork(eqx.Module):
+    """The mean over the networks of several seeds."""
+
+    networks: Function  # stacked over the seeds
+
+    def __call__(self, x: Float[Array, "d"]) -> Float[Array, "..."]:
+        return jnp.mean(eqx.filter_vmap(lambda network: network(x), in_axes=(eqx.if_array(0),))(self.networks), axis=0)
+
+
+def _rows(points: Array, inputs: int) -> tuple[Float[Array, "n d"], bool]:
+    """Points as rows, and whether it was one point. With one input, a number is a point and n numbers are n points."""
+    if points.shape == (inputs,) or (points.ndim == 0 and inputs == 1):
+        return jnp.reshape(points, (1, inputs)), True
+    if points.ndim == 1 and inputs == 1:
+        return points[:, None], False
+    if points.ndim != 2 or points.shape[1] != inputs:
+        numbers = ", or (n,) numbers" if inputs == 1 else ""
+        raise ValueError(
+            f"points: got shape {points.shape}; expected (n, {inputs}), one point in each row, or ({inputs},) for one{numbers}."
+        )
+    return points, False
 
 
 def _member(stacked: Field, at: int) -> Field:

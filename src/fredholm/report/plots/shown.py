@@ -220,7 +220,7 @@ def field_lines(problem: Equation, solution: Solved | None) -> Lines | None:
         truth = Field(problem.exact, {}, problem.inputs, problem.outputs)
         vectors = np.asarray(jax.vmap(lambda x: lines(truth, x))(jnp.asarray(points, float)))
     else:
-        vectors = solution(points, of=lines)
+        vectors = np.asarray(solution(points, of=lines))
     along = [vectors[:, axis].reshape(LINES, LINES) for axis in view.along]
     return Lines(first, second, *along)
 
