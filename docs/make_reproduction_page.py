@@ -16,7 +16,7 @@ from PIL import Image
 
 from fredholm.paper.reproduction.catalogue import FIGURES
 from fredholm.paper.reproduction.verdicts import Verdict
-from fredholm.storage.run_folder import write_atomically
+from fredholm.storage.files import write_atomically
 from fredholm.study.estimate import words
 from fredholm.study.folder import StudyFolder
 

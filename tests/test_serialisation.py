@@ -511,7 +511,6 @@ def test_a_problem_and_a_network_of_format_1_are_read():
     "data",
     [
         {"opaque": "Equation made in Python"},
-        {"noun": "Unknown", "fields": {}},
         {"noun": "MLP"},
         {"noun": "MLP", "fields": {"width": 8, "depth": 1, "activation": "tanh", "gone": 1}},
         {"noun": "Even", "fields": {"randomize": None}},
@@ -523,6 +522,14 @@ def test_a_problem_and_a_network_of_format_1_are_read():
 def test_what_format_1_does_not_hold_is_not_rebuilt(data):
     with pytest.raises(NotRebuildableError):
         decode(data)
+
+
+def test_an_unknown_name_in_format_1_is_an_error_and_not_the_users_own():
+    with pytest.raises(ValueError, match=r"unknown name 'MLQ'. Did you mean 'MLP'") as caught:
+        decode({"noun": "MLQ", "fields": {"width": 8, "depth": 1, "activation": "tanh"}})
+    assert not isinstance(caught.value, NotRebuildableError)
+    with pytest.raises(ValueError, match="MLP width: got 0"):
+        decode({"noun": "MLP", "fields": {"width": 0, "depth": 1, "activation": "tanh"}})
 
 
 def test_decode_reads_text_and_plain_values():

@@ -13,7 +13,8 @@ import pytest
 import xarray as xr
 
 import fredholm as fr
-from fredholm.storage.run_folder import RunFolder, write_atomically
+from fredholm.storage.files import write_atomically
+from fredholm.storage.run_folder import RunFolder
 from fredholm.training.interrupt import deferred_interrupt
 from fredholm.training.training import Training
 
@@ -198,7 +199,7 @@ def test_a_history_is_netcdf_that_comes_back_as_it_was(folder, steps):
     values = np.arange(2.0 * steps).reshape(2, steps)
     data = {"loss": (("seed", "step"), values), "error": (("seed", "step"), np.where(values > 1, np.nan, values))}
     history = xr.Dataset(data if steps else {}, coords={"seed": [7, 2**40], "step": list(range(steps))})
-    folder.write_history(history)
+    folder.write(history, {}, steps, {"format": 2}, {})
     xr.testing.assert_identical(folder.read_history(), history)
     with h5netcdf.File(folder.path / "history.nc", "r") as file:
         assert {name: len(dimension) for name, dimension in file.dimensions.items()} == {"seed": 2, "step": steps}

@@ -1,5 +1,8 @@
 """Neural solvers for integro-differential equations, without the integral bias."""
 
+from fredholm.common import starting  # noqa: F401 - first: from here on Ctrl-C ends the command without a traceback
+
+# isort: split
 from fredholm import problems
 from fredholm.api import resume, solve
 from fredholm.diagnostics import check

@@ -10,11 +10,13 @@ from collections.abc import Sequence
 from fredholm.cli.folders import CommandError
 from fredholm.cli.parser import parse
 from fredholm.cli.session import logging_to_terminal, start_jax
+from fredholm.common.starting import handled_interrupts
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code."""
     try:
+        handled_interrupts()
         options = parse(sys.argv[1:] if arguments is None else arguments)
         with logging_to_terminal(options.verbose):
             if options.name != "list":

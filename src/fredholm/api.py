@@ -24,7 +24,7 @@ from fredholm.training.callbacks import AllFailed, Checkpoints, EarlyStop, Inter
 from fredholm.training.choice import choose
 from fredholm.training.fitting import fitted
 from fredholm.training.progress import Shown, announce
-from fredholm.training.record import RunRecord
+from fredholm.training.record import RunRecord, SavedRun
 from fredholm.training.settings import RunSettings, open_to_auto, resolve, time_budget
 from fredholm.training.status import Status, describe_failures
 from fredholm.training.stopping import AbstractStop
@@ -133,10 +133,11 @@ def resume(
     """
     budget = TimeBudget(time_budget(minutes))
     folder = RunFolder.open(path)
-    record = RunRecord.read(folder)
+    saved = None if folder.is_before_first_checkpoint() else SavedRun.read(folder)
+    record = RunRecord.read(folder) if saved is None else saved.record
     if record.kept == "networks":
         raise ValueError(f"{folder.path}: a study has kept only the networks of this run; to train longer, run it again with more steps.")
-    arrays, done = folder.read_checkpoint()
+    done = record.done
     total = record.settings.steps if steps is None else positive_integer("steps", steps)
     if total < done:
         raise ValueError(
@@ -151,7 +152,8 @@ def resume(
     check_settings(settings)
     with jax.enable_x64(settings.precision == "float64"):
         training = Training(settings)
-        training.restore(arrays, done, folder.read_history(), record.seconds)
+        if saved is not None:
+            training.restore(saved.arrays, done, saved.history, record.seconds)
         return _finish(training, record.with_steps(total), folder, budget, checkpoint_every, progress, throw)
 
 
@@ -178,10 +180,10 @@ def _finish(
 ) -> Solution:
     """Trains to the end with all callbacks, and returns the solution."""
 
-    def save(ended: Status) -> None:
+    def save(ended: Status, is_last: bool) -> None:
         assert folder is not None
         now = record.at(training.step, training.seconds, training.status(ended))
-        folder.write(training.history(), training.snapshot(), training.step, now.to_json(), now.settings.arrays)
+        folder.write(training.history(), training.snapshot(), training.step, now.to_json(), now.settings.arrays, is_last)
 
     callbacks = [Progress(record.label, progress), Interruption(), budget, AllFailed(), Warnings(training)]
     if training.settings.stop is not None:

@@ -20,7 +20,7 @@ import xarray as xr
 import fredholm as fr
 from commands import LONG, TINY, command
 from fredholm.__main__ import main
-from fredholm.storage import run_folder as storage
+from fredholm.storage import files, run_folder
 from fredholm.storage.run_folder import RunFolder
 
 
@@ -99,7 +99,7 @@ def test_predict_writes_what_the_solution_says(run, capsys):
         assert message in capsys.readouterr().err
 
 
-def test_own_equation_is_imported_by_resume_and_never_by_report(monkeypatch, capsys, no_pages, here):
+def test_own_equation_is_imported_only_where_the_user_names_it(monkeypatch, capsys, no_pages, here):
     assert main(["solve", "own.py:make", "--set", "rate=2.0", *TINY, "--out", "run"]) == 0
     settings = run_settings("run")
     assert settings["origin"]["file"] == "own.py:make"
@@ -108,19 +108,21 @@ def test_own_equation_is_imported_by_resume_and_never_by_report(monkeypatch, cap
     assert main(["predict", "run", "--grid", "x0=0,1", "--out", "u.csv"]) == 0
     assert not (here / "mark").exists()
 
-    # A file that came with the run is not trusted because the run says so.
-    shutil.copytree("run", "sent")
-    shutil.copy("own.py", "sent/own.py")
-    settings["origin"]["file"] = "sent/own.py:make"
-    Path("sent/run.json").write_text(json.dumps(settings))
+    # resume imports it only where the user names it; diagnose and predict ask for it too.
     capsys.readouterr()
-    assert main(["resume", "sent", "--steps", "40"]) == 2
-    assert "inside the run folder" in capsys.readouterr().err
-    assert not (here / "mark").exists()
-
-    assert main(["resume", "run", "--steps", "40"]) == 0
-    assert "importing make from own.py" in capsys.readouterr().out
+    for line in ("resume run --steps 40", "diagnose run", "predict run --out v.csv"):
+        assert main(line.split()) == 2
+        error = capsys.readouterr().err
+        assert (
+            f"its equation is own.py:make. A file is imported only where you name it. If you trust it: fredholm {line} --problem" in error
+        )
+        assert not (here / "mark").exists()
+    assert main(["resume", "run", "--steps", "40", "--problem", "own.py:make"]) == 0
     assert (here / "mark").exists()
+    assert run_settings("run")["done"] == 40
+    monkeypatch.delenv("MARK")
+    assert main(["predict", "run", "--out", "v.csv", "--problem", "own.py:make"]) == 0
+    assert len(Path("v.csv").read_text().splitlines()) == 202, "the problem's own grid"
 
 
 def test_compare_has_a_run_for_each_method_and_resume_completes_it(capsys, request):
@@ -160,7 +162,7 @@ def test_time_budget_and_early_stop(no_pages):
 
 
 def test_full_disk_says_what_was_kept(monkeypatch, capsys):
-    write, room = storage.write_atomically, [8]
+    write, room = files.write_atomically, [9]  # three of the start, three of step 10 and three of step 20
 
     def until_full(path, content):
         if not path.name.startswith("compare") and room[0] == 0:
@@ -168,7 +170,8 @@ def test_full_disk_says_what_was_kept(monkeypatch, capsys):
         room[0] -= 1
         write(path, content)
 
-    monkeypatch.setattr(storage, "write_atomically", until_full)
+    for module in (files, run_folder):
+        monkeypatch.setattr(module, "write_atomically", until_full)
     assert main(["solve", "volterra", *TINY, "--checkpoint-every", "10", "--out", "run"]) == 1
     error = capsys.readouterr().err
     assert "No space left on device" in error
@@ -251,13 +254,14 @@ def test_killed_run_resumes_bit_for_bit_and_two_processes_do_not_share(here, cap
     xr.testing.assert_identical(RunFolder("killed").read_history(), RunFolder("whole").read_history())
 
 
-def test_ctrl_c_saves_and_prints_the_resume_command(here, no_pages):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_saves_and_prints_the_resume_command(here, no_pages, number):
     # So many steps that the run cannot come to its end before the signal does, however busy the machine.
     arguments = command("solve", "volterra", *LONG, "--steps", "1000000", "--checkpoint-every", "10", "--out", "run")
     process = subprocess.Popen(arguments, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         wait_for_steps(here / "run", 20, process)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         _, error = process.communicate(timeout=60)
     finally:
         process.kill()

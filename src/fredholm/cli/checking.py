@@ -4,7 +4,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from fredholm.cli.choices import problem_of
-from fredholm.cli.runs import loaded
+from fredholm.cli.runs import asking_for_problem, loaded
 from fredholm.diagnostics.check import check as check_equation
 
 
@@ -19,7 +19,7 @@ def diagnose(options: Namespace) -> int:
     """`fredholm diagnose`: 0 where nothing is wrong, 1 where something is."""
     solution = loaded(Path(options.run), options.problem)
     if solution.problem is None:
-        raise ValueError(f"{options.run}: its equation was made in Python and is not in the folder; give --problem file.py:name.")
+        raise asking_for_problem(Path(options.run), solution.record.origin, options.command)
     found = solution.diagnose()
     print(found)
     return 0 if found.ok else 1

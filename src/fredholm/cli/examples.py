@@ -41,12 +41,13 @@ examples:
   fredholm compare --zoo --cases volterra fredholm-nonlinear --scale 0.1 --out runs/zoo-quick"""
 RESUME = """\
 A resumed run equals an uninterrupted one, bit for bit on the same devices. If the equation came from your own file.py:name,
-that file is imported again, and the command says so. Nothing inside the run folder is executed.
+give it again with --problem: no file is imported because a run folder names it.
 
 examples:
   fredholm resume runs/mine                    up to the planned number of steps
   fredholm resume runs/mine --steps 40000      up to 40000 steps in total
-  fredholm resume runs/mine --steps +5000      5000 steps more than planned"""
+  fredholm resume runs/mine --steps +5000      5000 steps more than planned
+  fredholm resume runs/own --problem own.py:problem"""
 REPORT = """\
 Nothing inside the folder is imported or executed.
 

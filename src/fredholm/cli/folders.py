@@ -71,27 +71,28 @@ def _remove_untrained(path: Path) -> None:
 @contextlib.contextmanager
 def training_in(path: Path, problem: str | None) -> Iterator[None]:
     """A training that saves to a folder: wrong input leaves nothing behind, and every other end says what was kept."""
-    again = f"fredholm resume {shlex.quote(str(path))}"
+    is_own = problem is not None and is_file(problem)
+    again = shlex.join(["fredholm", "resume", str(path), *(["--problem", problem] if problem and is_own else [])])
     try:
-        with left_clean(path), user_code(split(problem)[0] if problem and is_file(problem) else None):
+        with left_clean(path), user_code(split(problem)[0] if problem and is_own else None):
             yield
     except Interrupted as error:
         raise Paused(f"interrupted at step {error.solution.steps}; its state is saved. Continue with: {again}") from error
     except OSError as error:
         place = f" {error.filename}" if error.filename else ""
-        raise CommandError(f"cannot save{place}: {error.strerror or error}. {kept(path)}") from error
+        raise CommandError(f"cannot save{place}: {error.strerror or error}. {kept(path, again)}") from error
     except (MemoryError, jax.errors.JaxRuntimeError) as error:
         reason = str(error) or "out of memory"
-        raise CommandError(f"the training failed: {reason}. Try a smaller --batch, --n or --width. {kept(path)}") from error
+        raise CommandError(f"the training failed: {reason}. Try a smaller --batch, --n or --width. {kept(path, again)}") from error
 
 
-def kept(path: Path) -> str:
+def kept(path: Path, again: str) -> str:
     """What is left in a folder after an error while saving, as a sentence."""
     try:
         step = RunFolder(path).read_checkpoint()[1]
     except (OSError, ValueError):
         return "Nothing was kept."
-    return f"Kept: the state of step {step}; with room on the disk, continue with: fredholm resume {shlex.quote(str(path))}"
+    return f"Kept: the state of step {step}; with room on the disk, continue with: {again}"
 
 
 def ended(failed: list[str]) -> int:

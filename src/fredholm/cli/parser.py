@@ -142,7 +142,7 @@ def _add_resume(commands: _Commands) -> None:
     resume.add_argument("run", metavar="RUN", help="the run's folder, or the comparison's")
     resume.add_argument("--steps", metavar="TOTAL", help="the new total number of steps, from the start; +N: N more than planned")
     _add_limits(resume)
-    _add_source(resume, "needed only where it was made in Python, or where its file has moved")
+    _add_source(resume, "needed where it was your own; the file is imported")
 
 
 def _add_report(commands: _Commands) -> None:

@@ -9,8 +9,8 @@ import xarray as xr
 
 from fredholm.cli import values
 from fredholm.cli.folders import CommandError
-from fredholm.cli.runs import loaded
-from fredholm.storage.run_folder import write_atomically
+from fredholm.cli.runs import asking_for_problem, loaded
+from fredholm.storage.files import write_atomically
 
 SUFFIXES = (".nc", ".csv")
 
@@ -24,6 +24,8 @@ def predict(options: Namespace) -> int:
         raise ValueError(f"--out: {out} exists. Choose another name, or delete it.")
     grid = values.pairs(options.grid, "--grid", axis) if options.grid else None
     solution = loaded(Path(options.run), options.problem)
+    if grid is None and solution.problem is None:
+        raise asking_for_problem(Path(options.run), solution.record.origin, options.command)
     predictions = solution.to_dataset(grid)
     content = as_csv(predictions) if out.suffix == ".csv" else bytes(predictions.to_netcdf(None, engine="h5netcdf"))
     try:

@@ -1,4 +1,4 @@
-"""`fredholm resume`: the only command that may import what a run recorded, the file of a user's own equation, and it says so."""
+"""`fredholm resume`: a run goes on, with the equation that its folder holds or that the user names again."""
 
 from argparse import Namespace
 from collections.abc import Mapping
@@ -10,13 +10,12 @@ from fredholm.cli import values
 from fredholm.cli.choices import problem_of
 from fredholm.cli.folders import training_in
 from fredholm.cli.output import finish
-from fredholm.cli.runs import own_part
+from fredholm.cli.runs import asking_for_problem, own_part, recorded_options
 from fredholm.common.checks import positive_integer
-from fredholm.equation.files import is_file, split
 from fredholm.storage.run_folder import RunFolder
 from fredholm.study.comparison import continued
 from fredholm.study.folder import STUDY, StudyFolder
-from fredholm.training.record import RecordedSettings, RunRecord
+from fredholm.training.record import RecordedSettings, RunRecord, SavedRun
 from fredholm.training.stopping import Tolerance
 
 
@@ -25,16 +24,17 @@ def resume(options: Namespace) -> int:
     folder = Path(options.run)
     if (folder / STUDY).is_file():
         return _resume_comparison(StudyFolder.open(folder), options)
-    record = RunRecord.read(RunFolder.open(folder))
+    kept = RunFolder.open(folder)
+    record = RunRecord.read(kept) if kept.is_before_first_checkpoint() else SavedRun.read(kept).record
     total = _total(options.steps, record.settings.steps)
     if record.done == (record.settings.steps if total is None else total):
         more = f"--steps {2 * record.done} for that total, or --steps +{record.done} for {record.done} more"
         raise ValueError(f"{folder}: the run has done all of its {record.done} steps. To go on, give {more}.")
     with RunFolder(folder).locked():
         pass  # Refuses a run that another process trains, before anything is imported or compiled.
-    source = _source(folder, record.origin, record.settings, options.problem)
+    source = _source(folder, record.origin, record.settings, options)
     with training_in(folder, source):
-        problem = None if source is None else problem_of(source, _recorded_options(record.origin, source))
+        problem = None if source is None else problem_of(source, recorded_options(record.origin, source))
         parts = {name: own_part(problem, record.settings, name) for name in ("method", "rule", "network", "optimizer")}
         stop = None if options.stop_at is None else Tolerance(options.stop_at)
         limits = {"stop": stop, "minutes": options.minutes, "checkpoint_every": options.checkpoint_every}
@@ -47,39 +47,20 @@ def _resume_comparison(study: StudyFolder, options: Namespace) -> int:
     if not study.is_by_name:
         raise ValueError(f"{study.path} is the folder of a study. To go on with it, give the command that started it again.")
     origin, first = study.about.get("origin") or {}, study.runs[0].settings
-    source = _source(study.path, origin, first, options.problem)
+    source = _source(study.path, origin, first, options)
     steps = {run.name: _total(options.steps, run.settings.steps) or run.settings.steps for run in study.runs}
     with training_in(study.path, source):
-        problem = None if source is None else problem_of(source, _recorded_options(origin, source))
+        problem = None if source is None else problem_of(source, recorded_options(origin, source))
         how = {"minutes": options.minutes, "checkpoint_every": options.checkpoint_every, "progress": True, "origin": origin}
         solutions = continued(study, problem, steps, how)
     return finish(solutions, study.path)
 
 
-def _source(folder: Path, origin: Mapping[str, Any] | None, settings: RecordedSettings, given: str | None) -> str | None:
-    """Where the equation is found again: as the user says now, or as the run recorded it; None where the folder holds it."""
-    if given is not None:
-        return given
-    recorded = (origin or {}).get("file")
-    if recorded:
-        _announce(folder, str(recorded))
-        return str(recorded)
-    if settings.is_own("problem"):
-        raise ValueError(f"{folder}: its equation was made in Python and is not in the folder; give --problem file.py:name.")
-    return None
-
-
-def _announce(folder: Path, recorded: str) -> None:
-    """Says what is about to be imported. A file inside the run folder came with it, so it is imported only if the user names it."""
-    path, name = split(recorded)
-    if path.resolve().is_relative_to(folder.resolve()):
-        raise ValueError(f"{folder}: its equation is in {path}, inside the run folder. If you trust that file, give --problem {recorded}.")
-    print(f"importing {name} from {path}, which the run was started with", flush=True)
-
-
-def _recorded_options(origin: Mapping[str, Any] | None, source: str) -> list[str]:
-    """What --set gave to the function in the user's file."""
-    return list((origin or {}).get("set") or ()) if is_file(source) else []
+def _source(folder: Path, origin: Mapping[str, Any] | None, settings: RecordedSettings, options: Namespace) -> str | None:
+    """Where the equation is found again, as the user says; None where the folder holds it."""
+    if options.problem is None and ((origin or {}).get("file") or settings.is_own("problem")):
+        raise asking_for_problem(folder, origin, options.command)
+    return options.problem
 
 
 def _total(steps: str | None, planned: int) -> int | None:

@@ -10,7 +10,8 @@ from fredholm.cli.output import finish
 from fredholm.equation.equation import Equation
 from fredholm.equation.files import is_file
 from fredholm.methods.protocol import AbstractMethod
-from fredholm.storage.run_folder import RunFolder, file_name
+from fredholm.storage.files import file_name
+from fredholm.storage.run_folder import RunFolder
 from fredholm.study.comparison import compare as compare_methods
 from fredholm.training.settings import GENERAL
 

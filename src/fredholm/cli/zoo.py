@@ -14,7 +14,7 @@ from fredholm.common.checks import nearest, real
 from fredholm.problems.classes import CLASSES
 from fredholm.report.plots.errors import plot_errors
 from fredholm.report.terminal import print_table
-from fredholm.storage.run_folder import write_atomically
+from fredholm.storage.files import write_atomically
 from fredholm.study.folder import StudyFolder
 from fredholm.study.outcome import Outcome
 from fredholm.study.page import write_study_page

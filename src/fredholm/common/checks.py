@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     Scalar = float | Array  # numpy's numbers count as floats here: a sum of one of them and a JAX array is a JAX array
 else:
     Scalar = float | int | np.number | Real[np.ndarray | Array, ""]  # a number after the check; it is traced where it depends on x
+MANY = 40  # names that are not listed where one of them is near
 Vector = tuple[float, ...] | Real[Array, "_"]  # the coordinates of a point after the check
 Matrix = tuple[tuple[float, ...], ...] | Real[Array, "_ _"]
 
@@ -39,13 +40,24 @@ def limit(name: str, value: Number) -> Scalar:
     return real(name, value)
 
 
-def positive_integer(name: str, value: object, *, least: int = 1) -> int:
-    """`value` as an `int` of at least `least`, or a `ValueError` that names the argument. 1e4 is a whole number too."""
+def positive_integer(name: str, value: object, *, least: int = 1, most: int | None = None) -> int:
+    """`value` as an `int` from `least` to `most`, or a `ValueError` that names the argument. 1e4 is a whole number too."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise ValueError(f"{name}: got {value!r}; expected a whole number of at least {least}.")
+        raise ValueError(f"{name}: got {shortened(value)}; expected a whole number of at least {least}.")
+    if most is not None and value > most:
+        raise ValueError(f"{name}: got {shortened(value)}; expected a whole number from {least} to {most:,}.")
     return int(value)
+
+
+def shortened(value: object) -> str:
+    """A value in a message: one line of at most 100 characters."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # whatever it is, it must not hide the message: numbers of thousands of digits have no text
+        text = f"an object of type {type(value).__name__}"
+    return text if len(text) <= 100 else f"{text[:97]}..."
 
 
 def real(name: str, value: object, *, low: float = -math.inf, high: float = math.inf, below: float = math.inf) -> float:
@@ -86,7 +98,8 @@ def nearest(kind: str, name: str, known: Iterable[str]) -> ValueError:
     known = sorted(known)
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
     hint = f" Did you mean {close[0]!r}?" if close else ""
-    return ValueError(f"unknown {kind} {name!r}.{hint} Known: {', '.join(known)}.")
+    listed = "" if close and len(known) > MANY else f" Known: {', '.join(known)}."
+    return ValueError(f"unknown {kind} {name!r}.{hint}{listed}")
 
 
 def rows(name: str, value: object) -> Real[np.ndarray | Array, "n d"]:

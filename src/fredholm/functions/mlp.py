@@ -13,6 +13,7 @@ from fredholm.common.checks import nearest, positive_integer
 from fredholm.functions.protocol import AbstractNetwork
 from fredholm.functions.rows_times import rows_times
 
+WIDEST, DEEPEST = 100_000, 1_000  # beyond, something else is meant, and the memory would end
 ACTIVATIONS: Mapping[str, Callable[[Array], Array]] = {
     "silu": jax.nn.silu,
     "tanh": jnp.tanh,
@@ -26,8 +27,8 @@ class MLP(AbstractNetwork):
     r"""A perceptron with `depth` hidden layers of `width` units and a linear output; weights and biases start in
     $U(\pm 1/\sqrt{\text{fan in}})$, inputs and outputs are not scaled."""
 
-    width: int = eqx.field(default=64, converter=lambda n: positive_integer("MLP width", n))  # units in each hidden layer
-    depth: int = eqx.field(default=3, converter=lambda n: positive_integer("MLP depth", n))  # hidden layers
+    width: int = eqx.field(default=64, converter=lambda n: positive_integer("MLP width", n, most=WIDEST))  # units in each hidden layer
+    depth: int = eqx.field(default=3, converter=lambda n: positive_integer("MLP depth", n, most=DEEPEST))  # hidden layers
     activation: str = "silu"  # silu, tanh, relu, gelu or sin
 
     def __check_init__(self):

@@ -26,7 +26,7 @@ from fredholm.report.plots.shown import comparable
 from fredholm.report.plots.solution import plot_solution
 from fredholm.report.plots.style import colors, png
 from fredholm.report.solved import Solved
-from fredholm.storage.run_folder import write_atomically
+from fredholm.storage.files import write_atomically
 from fredholm.training.status import describe_failures
 
 

@@ -10,8 +10,9 @@ from fredholm.equation.equation import Equation
 from fredholm.functions.field import Field
 from fredholm.functions.protocol import AbstractNetwork, as_network
 from fredholm.results.solution import Solution
-from fredholm.storage.run_folder import Arrays, RunFolder, unflatten
-from fredholm.training.record import RunRecord
+from fredholm.storage.files import Arrays
+from fredholm.storage.run_folder import RunFolder, unflatten
+from fredholm.training.record import RunRecord, SavedRun
 
 
 def load(path: str | os.PathLike[str], network: object = None, problem: Equation | None = None) -> Solution:
@@ -25,25 +26,28 @@ def load(path: str | os.PathLike[str], network: object = None, problem: Equation
         problem: the equation of the run, where it was not the library's own. Without it the solution still predicts, but cannot be
             evaluated against an exact solution.
     """
-    folder = RunFolder.open(path)
-    record = RunRecord.read(folder)
-    arrays, step = folder.read_checkpoint()
-    history = folder.read_history()
-    history = history.sel(step=history.step <= step)
-    problem = problem or record.settings.part("problem")
-    skeleton = _field_skeleton(_network(network, problem, record), record)
+    record, arrays, history = SavedRun.read(RunFolder.open(path))
     with jax.enable_x64(record.settings.precision == "float64"):
-        main, average, delayed = (_saved(skeleton, arrays, part) for part in (".u", ".average", ".method"))
-        delayed = delayed or _saved(skeleton, arrays, ".method.target")  # an adaptive method keeps its measurements beside the target
-        assert main is not None
+        skeleton = _field_skeleton(_network(network, problem, record), record)
+        main, average, delayed = (_saved(skeleton, record, arrays, part) for part in (".u", ".average", ".method"))
+        # An adaptive method keeps its measurements beside the target.
+        delayed = delayed or _saved(skeleton, record, arrays, ".method.target")
+        if main is None:
+            raise ValueError(f"{path}: its checkpoint has no network.")
         answer, target = main if average is None else average, main if delayed is None else delayed
+    problem = problem or record.settings.part("problem")
     return Solution(record, problem, history, answer, target, arrays, main)
 
 
-def _saved(skeleton: Field, arrays: Arrays, part: str) -> Field | None:
+def _saved(skeleton: Field, record: RunRecord, arrays: Arrays, part: str) -> Field | None:
     """The network in this part of the training state, or None where there is none."""
     kept = {name.removeprefix(part): value for name, value in arrays.items() if name.startswith((f"{part}.network", f"{part}.unknowns"))}
-    return _stacked(skeleton, kept) if kept else None
+    if not kept:
+        return None
+    seeds = len(record.settings.seeds)
+    dynamic, static = eqx.partition(skeleton, _is_shape)
+    shapes = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct((seeds, *leaf.shape), leaf.dtype), dynamic)
+    return eqx.combine(jax.tree.map(jnp.asarray, unflatten(shapes, kept)), static)
 
 
 def _network(network: object, problem: Equation | None, record: RunRecord) -> AbstractNetwork:
@@ -59,15 +63,18 @@ def _network(network: object, problem: Equation | None, record: RunRecord) -> Ab
     return as_network(found)
 
 
-def _field_skeleton(settings: AbstractNetwork, record: RunRecord) -> Field:
-    """A field with the structure of the run's networks, and other numbers."""
-    network = settings.build(record.inputs, record.outputs, jax.random.key(0))
-    return Field(network, {name: jnp.zeros(()) for name in record.unknowns}, record.inputs, record.outputs)
+def _field_skeleton(recipe: AbstractNetwork, record: RunRecord) -> Field:
+    """A field with the shapes of the run's networks. Nothing is built: whatever sizes a file says, its arrays are what is allocated."""
+    unknowns = {name: jnp.zeros(()) for name in record.unknowns}
+
+    def build() -> Field:
+        return Field(recipe.build(record.inputs, record.outputs, jax.random.key(0)), unknowns, record.inputs, record.outputs)
+
+    try:
+        return eqx.filter_eval_shape(build)
+    except (TypeError, OverflowError, MemoryError, ZeroDivisionError) as error:
+        raise ValueError(f"network: {recipe!r:.200} cannot be built: {' '.join(str(error).split())[:200]}.") from error
 
 
-def _stacked(skeleton: Field, arrays: Arrays) -> Field:
-    """The skeleton filled with arrays that have a leading axis of seeds."""
-    dynamic, static = eqx.partition(skeleton, eqx.is_array)
-    seeds = len(next(iter(arrays.values())))
-    shapes = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct((seeds, *leaf.shape), leaf.dtype), dynamic)
-    return eqx.combine(jax.tree.map(jnp.asarray, unflatten(shapes, arrays)), static)
+def _is_shape(leaf: object) -> bool:
+    return isinstance(leaf, jax.ShapeDtypeStruct)

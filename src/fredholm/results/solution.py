@@ -25,7 +25,8 @@ from fredholm.functions.field import Field, Function
 from fredholm.methods.protocol import AbstractMethod, Trained
 from fredholm.report.solved import Shown
 from fredholm.rules.base import AbstractRule
-from fredholm.storage.run_folder import Arrays, RunFolder
+from fredholm.storage.files import Arrays
+from fredholm.storage.run_folder import RunFolder
 from fredholm.training.devices import gather
 from fredholm.training.record import RunRecord
 from fredholm.training.settings import FIELDS

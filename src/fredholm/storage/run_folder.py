@@ -2,51 +2,67 @@
 
 import contextlib
 import hashlib
-import io
 import json
 import logging
 import os
 import platform
-import re
 import subprocess
 import tempfile
-import uuid
-import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import filelock
 import jax
 import numpy as np
 from jaxtyping import PyTree
 
+from fredholm.storage.files import TEMPORARY, Arrays, arrays_in, digest_of, read_arrays, read_limited, write_arrays, write_atomically
+from fredholm.storage.history import LARGEST as LARGEST_HISTORY
+from fredholm.storage.history import history_bytes, history_in
+
 if TYPE_CHECKING:
     import xarray
 
 logger = logging.getLogger("fredholm")
 FORMATS = (1, 2)  # the formats of run.json that can be read
-TEMPORARY = re.compile(r"\..+\.[0-9a-f]{32}")  # the names of unfinished files
-Arrays = dict[str, np.ndarray]
+LARGEST_SETTINGS = 1 << 24  # bytes of run.json
 ARRAYS = "arrays.npz"  # the large arrays of the settings, beside run.json or study.json
+DIGEST, HISTORY = "digest", "history"  # keys of run.json: its own hash, and the hashes that history.nc may have
 
 
 class RunFolder:
-    """One run on disk: `run.json`, `history.nc`, `checkpoint-0.npz` and `checkpoint-1.npz`, and later figures and a report."""
+    """One run on disk: `run.json`, `history.nc`, `checkpoint-0.npz` and `checkpoint-1.npz`, and later figures and a report.
+
+    A save writes them in this order, so that a process may be killed at any moment: the checkpoint, which comes last, says how many steps
+    are done, and `run.json` knows the hash of the history before and after the save.
+    """
 
     def __init__(self, path: str | os.PathLike[str]):
         self.path = Path(path)
 
     @classmethod
     def free(cls, path: str | os.PathLike[str]) -> "RunFolder":
-        """A folder that can be created; `ValueError` where it exists and is not empty."""
+        """A folder that can be created; `ValueError` where something is in it, other than what a run left that was killed at its start."""
+        if not isinstance(path, (str, os.PathLike)):
+            raise ValueError(f"out: got {path!r}; expected the path of a new folder, for instance 'runs/volterra'.")
         folder = cls(path)
-        if folder.path.exists() and (not folder.path.is_dir() or any(folder.path.iterdir())):
+        if folder.path.exists() and (not folder.path.is_dir() or not folder._is_unused()):
             raise ValueError(
                 f"out: {folder.path} exists and is not empty. Choose another name, or continue it with fredholm resume {folder.path}."
             )
         return folder
+
+    def _is_unused(self) -> bool:
+        """True for an empty folder, and for one of a run that was killed before its first checkpoint."""
+        found = [place.name for place in self.path.iterdir()]
+        if not all(name in (".lock", "run.json", "history.nc", ARRAYS) or TEMPORARY.fullmatch(name) for name in found):
+            return False
+        try:
+            return "run.json" not in found or self.read_settings().get("done") == 0
+        except ValueError:
+            return False
 
     @classmethod
     def create(cls, path: str | os.PathLike[str]) -> "RunFolder":
@@ -66,6 +82,8 @@ class RunFolder:
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> "RunFolder":
         """An existing run."""
+        if not isinstance(path, (str, os.PathLike)):
+            raise ValueError(f"path: got {path!r}; expected the path of a run folder, for instance 'runs/volterra'.")
         folder = cls(path)
         if not (folder.path / "run.json").is_file():
             raise ValueError(f"{folder.path} is not a run folder: it has no run.json. Expected what solve(out=...) or save(...) wrote.")
@@ -74,7 +92,10 @@ class RunFolder:
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Locks the folder for writing; `ValueError` in a second process. The lock ends with its process."""
-        lock = filelock.FileLock(self.path / ".lock", timeout=0)
+        place = self.path / ".lock"
+        if place.is_symlink():
+            raise ValueError(f"{place} is a link to another place, which is not followed. Delete it.")
+        lock = filelock.FileLock(place, timeout=0)
         try:
             lock.acquire()
         except filelock.Timeout:
@@ -88,54 +109,84 @@ class RunFolder:
             lock.release()
 
     def write(
-        self, history: "xarray.Dataset", state: Arrays, step: int, settings: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
+        self,
+        history: "xarray.Dataset",
+        state: Arrays,
+        step: int,
+        settings: Mapping[str, Any],
+        arrays: Mapping[str, np.ndarray],
+        is_last: bool = False,
     ) -> None:
-        """Writes everything that `load` and `resume` need: the history, the training state after `step` steps, the settings, and the arrays
-        of the settings that are too large for text."""
-        if arrays and not (self.path / ARRAYS).exists():
+        """Writes everything that `load` and `resume` need: the settings, the arrays of the settings that are too large for text, the
+        history, and the training state after `step` steps. The last state of a training goes into both checkpoints."""
+        if arrays and not self._has(arrays):
             write_arrays(self.path / ARRAYS, arrays)
-        self.write_history(history)
+        content = history_bytes(history)
+        self.write_settings({**settings, HISTORY: [digest_of(content), *self._history_digests()]})
+        write_atomically(self.path / "history.nc", lambda file: file.write(content))
         self.write_checkpoint(state, step)
-        self.write_settings(settings)
+        if is_last:
+            self.write_checkpoint(state, step)
+
+    def _has(self, arrays: Mapping[str, np.ndarray]) -> bool:
+        """True where these arrays are saved already: their names are hashes of their contents."""
+        try:
+            return set(self.read_arrays()) == set(arrays)
+        except ValueError:
+            return False
 
     def read_arrays(self) -> Arrays:
         """The arrays of the settings."""
         return read_arrays(self.path / ARRAYS)
 
     def write_settings(self, settings: Mapping[str, Any]) -> None:
-        """Writes `run.json`."""
-        text = json.dumps(settings, indent=2, ensure_ascii=False, allow_nan=True)
+        """Writes `run.json`, with its own hash in the first line, which a person who changes the file can delete."""
+        content = json.loads(json.dumps({**settings, HISTORY: settings.get(HISTORY) or self._history_digests()}))  # as a reader finds it
+        text = json.dumps({DIGEST: _settings_digest(content), **content}, indent=2, ensure_ascii=False)
         write_atomically(self.path / "run.json", lambda file: file.write(text.encode()))
 
     def read_settings(self) -> dict[str, Any]:
-        """Reads `run.json`."""
+        """Reads `run.json`; `ValueError` where it is not as it was written."""
+        place = self.path / "run.json"
         try:
-            settings = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
-        except (OSError, json.JSONDecodeError) as error:
-            raise ValueError(f"{self.path / 'run.json'} cannot be read: {error}.") from error
+            settings = json.loads(read_limited(place, LARGEST_SETTINGS), object_pairs_hook=_without_repetition)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"{place} cannot be read: {error or 'it is nested too deeply'}.") from error
         found = settings.get("format") if isinstance(settings, dict) else None
-        if found not in FORMATS:
+        if found not in FORMATS or isinstance(found, bool):
             known = " and ".join(map(str, FORMATS))
-            raise ValueError(f"{self.path}: the run's format is {found!r}; this version of fredholm reads formats {known}.")
+            raise ValueError(f"{self.path}: the run's format is {found!r:.50}; this version of fredholm reads formats {known}.")
+        digest = settings.pop(DIGEST, None)  # folders of older versions have none
+        if digest is not None and digest != _settings_digest(settings):
+            raise ValueError(
+                f"{place} is damaged or was changed: its content does not fit its digest. If you have changed it yourself, delete the line "
+                f'"{DIGEST}" in it.'
+            )
         return settings
 
-    def write_history(self, history: "xarray.Dataset") -> None:
-        """Writes `history.nc`."""
-        content = history.to_netcdf(engine="h5netcdf")
-        write_atomically(self.path / "history.nc", lambda file: file.write(bytes(content)))
+    def _history_digests(self) -> list[str]:
+        """The hash of the history as it is on disk now; none where there is no history."""
+        place = self.path / "history.nc"
+        return [digest_of(read_limited(place, LARGEST_HISTORY))] if place.is_file() else []
 
     def read_history(self) -> "xarray.Dataset":
-        """Reads `history.nc` into memory."""
-        import xarray
+        """Reads `history.nc` into memory; `ValueError` where it is not as it was written."""
+        place = self.path / "history.nc"
+        content = read_limited(place, LARGEST_HISTORY)
+        known = self.read_settings().get(HISTORY)  # folders of older versions have none
+        if known is not None and digest_of(content) not in known:
+            raise ValueError(f"{place} is damaged or was changed: its content does not fit its digest in run.json.")
+        return history_in(place, content)
 
-        with xarray.open_dataset(self.path / "history.nc", engine="h5netcdf") as history:
-            return history.load()
+    def is_before_first_checkpoint(self) -> bool:
+        """True for a run that was killed before its first checkpoint."""
+        return not any(self._slot(slot).exists() for slot in (0, 1)) and self.read_settings().get("done") == 0
 
     def write_checkpoint(self, arrays: Arrays, step: int) -> int:
         """Overwrites the older of the two checkpoints, and returns its number."""
         slot = min((0, 1), key=self._slot_step)
         content = {**arrays, "step": np.asarray(step), "digest": np.frombuffer(_digest(arrays, step), np.uint8)}
-        write_atomically(self._slot(slot), lambda file: np.savez(file, allow_pickle=False, **content))
+        write_arrays(self._slot(slot), content)
         return slot
 
     def shrink(self, settings: Mapping[str, Any]) -> None:
@@ -153,9 +204,9 @@ class RunFolder:
         for slot in (0, 1):
             if self._slot(slot).exists():
                 try:
-                    found.append(_read_npz(self._slot(slot)))
-                except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-                    logger.warning("%s is damaged (%s); using the other checkpoint.", self._slot(slot), error)
+                    found.append(_read_checkpoint(self._slot(slot)))
+                except ValueError as error:
+                    logger.warning("%s Using the other checkpoint.", error)
         if not found:
             raise ValueError(f"{self.path}: there is no intact checkpoint to continue from.")
         return max(found, key=lambda item: item[1])
@@ -166,45 +217,9 @@ class RunFolder:
     def _slot_step(self, slot: int) -> int:
         """The step of a checkpoint; −1 where it is missing or damaged, so that it is overwritten first."""
         try:
-            return _read_npz(self._slot(slot))[1]
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+            return _read_checkpoint(self._slot(slot))[1]
+        except ValueError:
             return -1
-
-
-def write_atomically(path: Path, write: Callable[[IO[bytes]], Any]) -> None:
-    """Writes to a temporary file beside `path`, then renames it: a reader sees the old content or the new, never a part."""
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")  # matches TEMPORARY
-    try:
-        with open(temporary, "xb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
-
-
-def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """Writes named arrays to one file."""
-    write_atomically(path, lambda file: np.savez(file, allow_pickle=False, **arrays))
-
-
-def read_arrays(path: Path) -> Arrays:
-    """Reads the arrays that `write_arrays` wrote; none where the file does not exist."""
-    if not path.is_file():
-        return {}
-    try:
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path} cannot be read: {error}.") from error
-
-
-def file_name(name: str) -> str:
-    """A name as a file name, without blanks and special characters."""
-    return "".join(letter if letter.isalnum() or letter in "-_.=" else "-" for letter in name).strip("-.") or "run"
 
 
 def flatten(tree: PyTree) -> Arrays:
@@ -219,9 +234,13 @@ def unflatten(skeleton: PyTree, arrays: Arrays) -> PyTree:
         name = jax.tree_util.keystr(path)
         if name not in arrays:
             raise ValueError(f"the checkpoint has no {name}: it was made with another network, method or optimizer.")
-        if arrays[name].shape != leaf.shape:
-            raise ValueError(f"the checkpoint's {name} has shape {arrays[name].shape}; this network expects {leaf.shape}.")
-        return arrays[name]
+        found = arrays[name]
+        if found.shape != leaf.shape or found.dtype.kind != np.dtype(leaf.dtype).kind:
+            raise ValueError(
+                f"the checkpoint's {name} has shape {found.shape} and type {found.dtype}; expected {leaf.shape} and {leaf.dtype}: "
+                "it was made with another network, method or optimizer."
+            )
+        return found
 
     return jax.tree_util.tree_map_with_path(leaf_at, skeleton)
 
@@ -247,6 +266,20 @@ def _git_commit() -> str | None:
     return done.stdout.strip() or None
 
 
+def _settings_digest(settings: Mapping[str, Any]) -> str:
+    """A hash of the content of `run.json`, whatever its layout."""
+    return digest_of(json.dumps(settings, sort_keys=True, separators=(",", ":")).encode())
+
+
+def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object. A name that is there twice is an error: the last value would count in silence."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"the name {next(name for name in names if names.count(name) > 1)!r} is there twice")
+    return found
+
+
 def _digest(arrays: Arrays, step: int) -> bytes:
     digest = hashlib.sha256(str(step).encode())
     for name in sorted(arrays):
@@ -255,10 +288,11 @@ def _digest(arrays: Arrays, step: int) -> bytes:
     return digest.digest()
 
 
-def _read_npz(path: Path) -> tuple[Arrays, int]:
-    with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
-        arrays = {name: file[name] for name in file.files}
-    step, digest = int(arrays.pop("step")), arrays.pop("digest").tobytes()
-    if digest != _digest(arrays, step):
-        raise ValueError("its checksum is wrong")
-    return arrays, step
+def _read_checkpoint(path: Path) -> tuple[Arrays, int]:
+    arrays = arrays_in(path, read_limited(path))
+    step, digest = arrays.pop("step", None), arrays.pop("digest", None)
+    if step is None or digest is None or step.shape != () or step.dtype.kind not in "iu" or step < 0:
+        raise ValueError(f"{path} is damaged: it has no step or no checksum.")
+    if digest.tobytes() != _digest(arrays, int(step)):
+        raise ValueError(f"{path} is damaged: its checksum is wrong.")
+    return arrays, int(step)

@@ -330,8 +330,10 @@ def decode_format_1(data: object) -> Any:
     name, recorded = str(data.get("noun", data.get("problem"))), data.get("fields", data.get("options"))
     name = "OwnNetwork" if name == "Given" and recorded and "source" in recorded else ALIASES.get(name, name)
     spec = SPECS.get(name) or BUILT.get(name)
+    if spec is None and "opaque" not in data:
+        raise nearest("name", name[:100], SPECS)
     if spec is None or not isinstance(recorded, dict):
-        raise NotRebuildableError(f"it was made in Python and is not in the file: {data.get('opaque') or data}")
+        raise NotRebuildableError(f"it was made in Python and is not in the file: {data.get('opaque', data)!s:.200}")
     values = {field: decode_format_1(item) for field, item in recorded.items()}
     if issubclass(spec, Equation):
         return _built(name, spec, [], values)
@@ -339,6 +341,13 @@ def decode_format_1(data: object) -> Any:
     defaults = {field.name: field.default for field in fields(spec) if field.default is not MISSING}
     if set(defaults | values) != {field.name for field in fields(spec)}:
         raise NotRebuildableError(f"{name}: its recorded settings are those of another version of fredholm.")
+    parameters = inspect.signature(spec).parameters
+    if (
+        name in SPECS
+        and set(parameters) == set(defaults | values)
+        and all(one.kind is one.POSITIONAL_OR_KEYWORD for one in parameters.values())
+    ):
+        return _built(name, spec, [], defaults | values)  # fields are arguments here: they are checked
     made = object.__new__(spec)
     for field, value in (defaults | values).items():
         object.__setattr__(made, field, value)

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from fredholm.common.caches import cache_directory
-from fredholm.storage.run_folder import Arrays, RunFolder
+from fredholm.storage.files import Arrays
+from fredholm.storage.run_folder import RunFolder
 from fredholm.study.own import received, text_of
 from fredholm.study.progress import Total
 from fredholm.study.run import Run

@@ -54,7 +54,7 @@ def continued(folder: StudyFolder, problem: Equation | None, steps: Mapping[str,
             own = {part: getattr(problem.defaults, part) for part in ("network", "optimizer") if run.settings.is_own(part)}
             own["problem"] = problem
         settings = run.settings.replaced(steps=steps.get(run.name, run.settings.steps))
-        runs.append(run._replace(settings=settings, own=own))
+        runs.append(run._replace(settings=settings, own=own, source=""))  # no file is imported because a folder names it
     again = StudyFolder.create(folder.path, folder.title, runs, pool=".", about=folder.about)
     return _trained(again, keywords)
 

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fredholm.storage.run_folder import ARRAYS, RunFolder, file_name, read_arrays, write_arrays, write_atomically
+from fredholm.storage.files import file_name, read_arrays, write_arrays, write_atomically
+from fredholm.storage.run_folder import ARRAYS, RunFolder
 from fredholm.study.outcome import Outcome
 from fredholm.study.result import PART, RESULT, result_key, steps_done
 from fredholm.study.run import Run

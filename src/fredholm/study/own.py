@@ -21,7 +21,7 @@ from fredholm.functions.protocol import AbstractNetwork
 from fredholm.methods.standard import Standard
 from fredholm.optimizers.protocol import AbstractOptimizer
 from fredholm.rules.monte_carlo import MonteCarlo
-from fredholm.storage.run_folder import write_atomically
+from fredholm.storage.files import write_atomically
 from fredholm.storage.serialisation import decode, to_text
 
 ADDRESS = re.compile(r"0x[0-9a-f]+")  # of an object in this process

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fredholm.common.statistics import bootstrap_interval
-from fredholm.storage.run_folder import write_atomically
+from fredholm.storage.files import write_atomically
 from fredholm.storage.serialisation import to_text
 from fredholm.study.folder import StudyFolder, outcomes
 from fredholm.study.outcome import Outcome, paired

@@ -15,7 +15,8 @@ import numpy as np
 from fredholm.api import resume, solve
 from fredholm.results.load import load
 from fredholm.results.solution import Solution
-from fredholm.storage.run_folder import ARRAYS, RunFolder, write_atomically
+from fredholm.storage.files import write_atomically
+from fredholm.storage.run_folder import ARRAYS, RunFolder
 from fredholm.study.result import PART, RESULT, result_key
 from fredholm.study.run import Run
 from fredholm.training.progress import Shown

@@ -69,7 +69,7 @@ class Interruption(AbstractCallback):
 class Checkpoints(AbstractCallback):
     """Saves at the start, after every `every` steps (None: about every 20 seconds), and at the end."""
 
-    def __init__(self, save: Callable[[Status], None], every: int | None):
+    def __init__(self, save: Callable[[Status, bool], None], every: int | None):
         self._save, self._every = save, every
         self._last_step, self._last_time = 0, time.perf_counter()
 
@@ -91,11 +91,11 @@ class Checkpoints(AbstractCallback):
         return None
 
     def _note(self, training: Watched) -> None:
-        self._save(Status.INTERRUPTED)  # the status if the process ends before the next checkpoint
+        self._save(Status.INTERRUPTED, False)  # the status if the process ends before the next checkpoint
         self._last_step, self._last_time = training.step, time.perf_counter()
 
     def at_end(self, training: Watched, ended: Status) -> None:
-        self._save(ended)
+        self._save(ended, True)
 
 
 class Progress(AbstractCallback):

@@ -2,20 +2,27 @@
 
 import hashlib
 import json
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import equinox as eqx
 import numpy as np
 
 from fredholm.functions.protocol import as_network
 from fredholm.optimizers.protocol import as_optimizer
+from fredholm.storage.files import Arrays
 from fredholm.storage.run_folder import RunFolder, environment
 from fredholm.storage.serialisation import NotRebuildableError, decode, to_text
+from fredholm.training.schema import check_run
 from fredholm.training.settings import FIELDS, RunSettings
-from fredholm.training.status import SeedStatus, Status
+from fredholm.training.status import SeedStatus, Status, failure
 
+if TYPE_CHECKING:
+    import xarray
+
+logger = logging.getLogger("fredholm")
 FORMAT = 2  # format 1 held objects as nested JSON; it can still be read
 
 
@@ -89,6 +96,8 @@ class RecordedSettings(eqx.Module):
             return decode(self.values[name], self.arrays)
         except NotRebuildableError:
             return None
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from error
 
     def text(self, name: str) -> str:
         """A setting as text for a person."""
@@ -164,11 +173,49 @@ class RunRecord(eqx.Module):
         own |= {"unknowns": list(self.unknowns), "status": [[entry.status.name, entry.step] for entry in self.status]}
         return {"format": FORMAT, "label": own.pop("label"), **self.settings.values, **own, **({"kept": self.kept} if self.kept else {})}
 
+    def as_saved(self, arrays: Arrays, step: int) -> "RunRecord":
+        """The record of the training state in a checkpoint. It may be another state than the record speaks of: a process was killed during
+        a save, or the newest checkpoint is damaged. Such a run counts as interrupted."""
+        if step == self.done:
+            return self
+        failed = arrays.get(".failed_at", np.full(len(self.settings.seeds), -1))
+        loss = arrays.get(".failed_loss", np.full(len(failed), np.nan))
+        status = [
+            SeedStatus(Status.INTERRUPTED, step) if at < 0 else SeedStatus(failure(float(value)), int(at))
+            for at, value in zip(failed, loss, strict=True)
+        ]
+        return self.at(step, self.seconds, status)
+
     @classmethod
     def read(cls, folder: RunFolder) -> "RunRecord":
-        """The record of a run folder."""
+        """The record of a run folder, as `run.json` has it."""
         data = folder.read_settings()
+        check_run(str(folder.path / "run.json"), data, [*FIELDS, *cls.__dataclass_fields__])
         settings = RecordedSettings({name: data[name] for name in FIELDS if name in data}, folder.read_arrays())
         own = {name: data[name] for name in cls.__dataclass_fields__ if name in data}
         own |= {"unknowns": tuple(data["unknowns"]), "status": tuple(SeedStatus(Status[name], int(step)) for name, step in data["status"])}
         return cls(settings=settings, **{"auto": None, "origin": None, "environment": {}, **own})
+
+
+class SavedRun(NamedTuple):
+    """What a run folder holds. Its parts agree with each other."""
+
+    record: RunRecord  # with the steps and the status of the checkpoint
+    arrays: Arrays  # the training state
+    history: "xarray.Dataset"
+
+    @classmethod
+    def read(cls, folder: RunFolder) -> "SavedRun":
+        """Everything that `load` and `resume` need of a folder."""
+        record = RunRecord.read(folder)
+        if folder.is_before_first_checkpoint():
+            raise ValueError(
+                f"{folder.path}: the run was killed before its first checkpoint; fredholm resume {folder.path} starts it again."
+            )
+        state, step = folder.read_checkpoint()
+        if step < record.done:
+            logger.warning("%s: the state of step %d is used; that of step %d is damaged or was not saved.", folder.path, step, record.done)
+        history = folder.read_history()
+        if tuple(history["seed"].values.tolist()) != record.settings.seeds:
+            raise ValueError(f"{folder.path}: its history is that of other seeds than its run.json.")
+        return cls(record.as_saved(state, step), state, history.sel(step=history["step"] <= step))

@@ -1,6 +1,7 @@
 """How the training of a seed ended."""
 
 import enum
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -29,6 +30,11 @@ class SeedStatus(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.status.value} (step {self.step})"
+
+
+def failure(loss: float) -> Status:
+    """How a seed failed, from its loss at that step."""
+    return Status.DIVERGED if math.isfinite(loss) else Status.NONFINITE
 
 
 def describe_failures(status: Sequence[SeedStatus], seeds: Sequence[int]) -> list[str]:

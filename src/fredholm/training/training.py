@@ -11,12 +11,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from fredholm.common.keys import seed_keys
-from fredholm.storage.run_folder import Arrays, flatten, unflatten
+from fredholm.storage.files import Arrays
+from fredholm.storage.run_folder import flatten, unflatten
 from fredholm.training.callbacks import AbstractCallback
 from fredholm.training.devices import EVERYWHERE, SEEDS, place, seed_mesh, seeds_at_once
 from fredholm.training.recording import Recorder
 from fredholm.training.settings import RunSettings
-from fredholm.training.status import SeedStatus, Status
+from fredholm.training.status import SeedStatus, Status, failure
 from fredholm.training.step import Step, TrainState, begin, compile_chunk
 from fredholm.training.tiling import in_tiles, outline
 
@@ -118,6 +119,9 @@ class Training:
         """Continues from a checkpoint."""
         state = unflatten(self.arrays, {name: value for name, value in arrays.items() if name.startswith(".")})
         self.arrays = place(jax.tree.map(lambda new, old: jnp.asarray(new, old.dtype), state, self.arrays), self.mesh)
+        expected = {"since_record": (), **{f"sum/{name}": zero.shape for name, zero in self._zeros.items()}}
+        if any(name not in arrays or arrays[name].shape != shape for name, shape in expected.items()):
+            raise ValueError("the checkpoint has no sums of these losses: it was made with another method.")
         self._sums = place({name: jnp.asarray(arrays[f"sum/{name}"], zero.dtype) for name, zero in self._zeros.items()}, self.mesh)
         self._since_record = int(arrays["since_record"])
         self.step, self.seconds = step, seconds
@@ -134,10 +138,7 @@ class Training:
         """The status of each seed."""
         arrays = self.arrays
         states = zip(np.asarray(arrays.alive), np.asarray(arrays.failed_at), np.asarray(arrays.failed_loss), strict=True)
-        return [
-            SeedStatus(ended, self.step) if alive else SeedStatus(Status.DIVERGED if np.isfinite(loss) else Status.NONFINITE, int(at))
-            for alive, at, loss in states
-        ]
+        return [SeedStatus(ended, self.step) if alive else SeedStatus(failure(float(loss)), int(at)) for alive, at, loss in states]
 
 
 def _first(ends: Iterable[Status | None]) -> Status | None:

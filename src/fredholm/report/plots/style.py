@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from fredholm.storage.run_folder import write_atomically
+from fredholm.storage.files import write_atomically
 
 DPI = 160
 # Okabe and Ito's palette, which colour-blind readers can tell apart; black is the truth's.
