@@ -112,10 +112,8 @@ def test_own_equation_is_imported_only_where_the_user_names_it(monkeypatch, caps
     capsys.readouterr()
     for line in ("resume run --steps 40", "diagnose run", "predict run --out v.csv"):
         assert main(line.split()) == 2
-        error = capsys.readouterr().err
-        assert (
-            f"its equation is own.py:make. A file is imported only where you name it. If you trust it: fredholm {line} --problem" in error
-        )
+        asked = "its equation is own.py:make. A file is imported only where you name it. If you trust it"
+        assert f"{asked}: fredholm {line} --problem own.py:make" in capsys.readouterr().err
         assert not (here / "mark").exists()
     assert main(["resume", "run", "--steps", "40", "--problem", "own.py:make"]) == 0
     assert (here / "mark").exists()

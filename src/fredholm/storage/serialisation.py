@@ -341,12 +341,8 @@ def decode_format_1(data: object) -> Any:
     defaults = {field.name: field.default for field in fields(spec) if field.default is not MISSING}
     if set(defaults | values) != {field.name for field in fields(spec)}:
         raise NotRebuildableError(f"{name}: its recorded settings are those of another version of fredholm.")
-    parameters = inspect.signature(spec).parameters
-    if (
-        name in SPECS
-        and set(parameters) == set(defaults | values)
-        and all(one.kind is one.POSITIONAL_OR_KEYWORD for one in parameters.values())
-    ):
+    parameters = inspect.signature(spec).parameters if name in SPECS else {}
+    if set(parameters) == set(defaults | values) and all(one.kind is one.POSITIONAL_OR_KEYWORD for one in parameters.values()):
         return _built(name, spec, [], defaults | values)  # fields are arguments here: they are checked
     made = object.__new__(spec)
     for field, value in (defaults | values).items():
