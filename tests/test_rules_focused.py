@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fredholm as fr
-from fredholm.domains import Rays
+from fredholm.domains.rays import Rays
 from fredholm.functions.field import Field
 from fredholm.rules import Focused, MonteCarlo
 

@@ -9,7 +9,6 @@ from fredholm.domains.distributions import Exponential, LogNormal, Normal, Power
 from fredholm.domains.flat import Box, Interval, Simplex
 from fredholm.domains.normalized_sphere import NormalizedSphere
 from fredholm.domains.offline import Given, Offline
-from fredholm.domains.rays import Rays
 from fredholm.domains.round import Ball, Circle, Sphere
 from fredholm.domains.split import Split
 from fredholm.domains.unbounded import HalfLine, Line
@@ -42,7 +41,6 @@ __all__ = [
     "PoissonCounts",
     "PowerLaw",
     "Product",
-    "Rays",
     "Record",
     "Simplex",
     "Sphere",
