@@ -40,7 +40,7 @@ class Whole:
     """A training that can be run again and again without compiling again."""
 
     def __init__(self, steps: int):
-        self.training = Training(settings_of(fr.problems.Poisson(), steps=steps, seeds=SEEDS))
+        self.training = Training(settings_of(fr.problems.Poisson().as_published(), steps=steps, seeds=SEEDS))
         self.empty, self.start = self.training.history(), self.training.snapshot()
         self.record = RunRecord.of(self.training.settings, "Poisson", None, None)
 
@@ -97,7 +97,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=20_000, help="of a whole training; default: that of the problem")
     options = parser.parse_args()
     fr.use_all_cores()
-    bare = Ours(fr.problems.Poisson(), SEEDS)
+    bare = Ours(fr.problems.Poisson().as_published(), SEEDS)
     whole = Whole(options.steps)
     bare(200)
     whole()  # compiles the records too

@@ -15,6 +15,7 @@ PROBLEMS = {
     "poisson-5": fr.problems.Poisson(dim=5),
     "poisson-drawn": fr.problems.Poisson(charges=fr.Box((-1.0, -1.0), (1.0, 1.0))),
     "poisson-boundary": fr.problems.Poisson(boundary=1.0),
+    "poisson-several": fr.problems.PoissonSeveral(3),
     "maxwell": fr.problems.Maxwell(),
     "smoluchowski-1": fr.problems.Smoluchowski(reference=fr.problems.Collocation(nodes=101)),
     "smoluchowski-2": fr.problems.Smoluchowski(2, fr.problems.SaturatingKernel(), reference=fr.problems.Collocation(nodes=13)),
@@ -33,6 +34,9 @@ ZOO = {
     "fractional-2": (fr.problems.FractionalPoisson(), fr.QuasiMonteCarlo(4096, fr.Sobol()), 5e-3),
     "fractional-10": (fr.problems.FractionalPoisson(10), fr.QuasiMonteCarlo(4096, fr.Sobol()), 5e-3),
     "fractional-low-order": (fr.problems.FractionalPoisson(3, 0.8), fr.QuasiMonteCarlo(4096, fr.Sobol()), 5e-3),
+    "jump-diffusion": (fr.problems.JumpDiffusion(3, drift=0.2), fr.Gauss(2), 1e-12),
+    "basket": (fr.problems.Basket(3), fr.Gauss(2), 1e-12),
+    "poisson-ball": (fr.problems.PoissonBall(4), fr.Gauss(2), 1e-10),
     "transport-slab": (fr.problems.TransportSlab(), fr.Gauss(100), 5e-4),
 }
 RULES = {

@@ -58,7 +58,7 @@ def refusal(equation, rules, x):
 
 
 # The residual of these is that of poisson-2, and of delayed without or with a pull: what differs is around it, and is trained below.
-SAME_RESIDUAL = {"poisson-drawn", "poisson-boundary"}, {"delayed-detached", "delayed-hard"}
+SAME_RESIDUAL = {"poisson-drawn", "poisson-boundary", "poisson-several"}, {"delayed-detached", "delayed-hard"}
 
 
 @pytest.mark.parametrize("problem", [name for name in PROBLEMS if name not in SAME_RESIDUAL[0]])
@@ -99,6 +99,7 @@ PAIRWISE = [
     ("poisson-5", "sobol-scramble", "delayed"),
     ("poisson-5", "smolyak-leja", "standard"),
     ("poisson-5", "smolyak-gauss-shift", "delayed-published"),
+    ("poisson-several", "monte-carlo-4", "double-all"),
     ("maxwell", "even-fixed-shift", "standard"),
     ("smoluchowski-1", "even-shift", "double-split"),
     ("smoluchowski-2", "monte-carlo-1", "delayed"),

@@ -87,3 +87,30 @@ def test_every_profile_scores_and_the_two_estimators_agree():
     for name in ("unit ball", "normal", "training volumes"):
         assert scores[name] == pytest.approx(scores[f"{name}, grid"], rel=0.05)
     assert len({round(score, 2) for name, score in scores.items() if "grid" not in name}) == 4  # the choice of the law matters
+
+
+def test_the_default_is_the_best_that_is_known_and_the_published_settings_are_a_word_away():
+    problem = fr.problems.Poisson(5, charges=[[0.1] * 5, [0.2] * 5, [0.3] * 5], weights=[1.0, 0.0, -2.0])
+    assert problem.defaults.rule == fr.Focused(16, np.asarray([[0.1] * 5, [0.3] * 5], np.float32), [1.0, 2.0]), (
+        "nothing is where no charge is"
+    )
+    assert problem.defaults.method == fr.Standard()
+    assert problem.as_published().defaults == problem.published
+    assert problem.published.method == fr.DelayedTarget(tau=0.996, regularization=4.0, split=500.0)
+    for other in (
+        fr.problems.Maxwell(),
+        fr.problems.Smoluchowski(reference=None),
+        fr.problems.Poisson(charges=fr.Box((-1.0,) * 2, (1.0,) * 2)),
+    ):
+        assert other.published is not None
+        assert other.defaults != other.published
+    with pytest.raises(ValueError, match="no settings of a published run"):
+        fr.problems.Volterra().as_published()
+
+
+def test_the_default_recipe_trains_in_ten_dimensions():
+    """A few steps, as a plain call makes them: the rule, the form of the network and the optimiser go together."""
+    problem = fr.problems.Poisson(10, evaluation=RadialGrid(fr.Ball((0.0,) * 10), radii=10, directions=10))
+    solution = fr.solve(problem, steps=3, seeds=2, progress=False)
+    assert np.isfinite(solution.history["loss"]).all()
+    assert np.max(np.abs(solution(np.zeros((1, 10))))) < 0.1, "it starts small"

@@ -113,21 +113,28 @@ def test_no_formula_of_the_list_keeps_a_word_of_latex():
 
 def asked(*arguments: str):
     options = parse(["solve", *arguments])
-    problem = problem_of(options.problem, options.set)
+    problem = problem_of(options.problem, options.set, options.published)
     return method_of(problem, options.method, options), keywords_of(problem, options)
 
 
 def test_options_change_only_what_they_name():
-    method, keywords = asked("poisson", "--tau", "0.5")
+    method, keywords = asked("poisson", "--published", "--tau", "0.5")
     assert method == fr.DelayedTarget(tau=0.5, regularization=1.0, split=100.0)
     assert {name for name, value in keywords.items() if value is not None} == {"seeds", "precision"}
-    method, keywords = asked("poisson", "--method", "delayed-target", "--every", "10", "--width", "8", "--schedule", "cosine")
+    method, keywords = asked(
+        "poisson", "--published", "--method", "delayed-target", "--every", "10", "--width", "8", "--schedule", "cosine"
+    )
     assert method == fr.DelayedTarget(tau=0.999, regularization=1.0, split=100.0, every=10)
     assert keywords["network"] == fr.MLP(8, 3, "silu")
     assert keywords["optimizer"] == fr.Adam(1e-3, fr.Cosine())
-    assert asked("poisson", "--optimizer", "muon")[1]["optimizer"] == fr.Muon()
-    assert asked("poisson", "--optimizer", "Muon", "--learning-rate", "0.02")[1]["optimizer"] == fr.Muon(0.02)
-    assert asked("poisson", "--optimizer", "adam", "--schedule", "cosine")[1]["optimizer"] == fr.Adam(1e-3, fr.Cosine())
+    with pytest.raises(ValueError, match="standard has no such option; it belongs to delayed-target"):
+        asked("poisson", "--tau", "0.5")
+    with pytest.raises(ValueError, match="Volterra has no settings of a published run"):
+        asked("volterra", "--published")
+    assert asked("poisson", "--set", "dim=5", "--n", "8")[1]["rule"] == fr.Focused(8, [[0.0] * 5])
+    assert asked("poisson", "--published", "--optimizer", "muon")[1]["optimizer"] == fr.Muon()
+    assert asked("poisson", "--published", "--optimizer", "Muon", "--learning-rate", "0.02")[1]["optimizer"] == fr.Muon(0.02)
+    assert asked("poisson", "--published", "--optimizer", "adam", "--schedule", "cosine")[1]["optimizer"] == fr.Adam(1e-3, fr.Cosine())
     assert asked("poisson", "--method", "double-sampling", "--pairs", "all")[0] == fr.DoubleSampling(pairs="all")
 
 

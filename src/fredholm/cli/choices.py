@@ -19,8 +19,14 @@ from fredholm.training.stopping import Tolerance
 PRECISIONS = ("float32", "float64")
 
 
-def problem_of(text: str, settings: Sequence[str] = ()) -> Equation:
-    """The equation that PROBLEM and --set mean: one of the library's, or one from a file."""
+def problem_of(text: str, settings: Sequence[str] = (), published: bool = False) -> Equation:
+    """The equation that PROBLEM and --set mean, one of the library's or one from a file; `published` with the defaults of its published
+    run."""
+    problem = _problem_of(text, settings)
+    return problem.as_published() if published else problem
+
+
+def _problem_of(text: str, settings: Sequence[str]) -> Equation:
     options = values.pairs(settings, "--set")
     if is_file(text):
         return equation_from_file(text, options)

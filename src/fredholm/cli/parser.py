@@ -256,6 +256,8 @@ def _add_training(parser: Parser, several: bool = False) -> None:
     for kind in KINDS:
         _add_kind(parser.add_argument_group(kind.title), kind, by_name=not (several and kind is METHOD))
     group = parser.add_argument_group("the run")
+    published = "start from the settings of the published run, for a problem that has one, in place of the best that is known"
+    group.add_argument("--published", action="store_true", help=published)
     group.add_argument("--steps", metavar="N", type=_typed(int), help="steps of the optimiser (default: the problem's own)")
     _add_limits(group)
     group.add_argument("--batch", metavar="N", type=_typed(int), help="points x in each step (default: the problem's own)")

@@ -93,10 +93,10 @@ def _run(path: Path, name: str, settings: Mapping[str, Any], labels: dict[str, A
         problem_name = str(path.parent / problem_name)
     arguments = ["solve", problem_name]
     for key, value in options.items():
-        arguments += [f"--{key}", *_texts(key, value)]
+        arguments += [f"--{key}"] * bool(value) if key == "published" else [f"--{key}", *_texts(key, value)]
     try:
         chosen = parse(arguments)
-        problem = problem_of(chosen.problem, chosen.set)
+        problem = problem_of(chosen.problem, chosen.set, chosen.published)
         keywords = {key: value for key, value in keywords_of(problem, chosen).items() if key not in ("minutes", "checkpoint_every")}
         method = method_of(problem, chosen.method, chosen)
         if is_file(problem_name):

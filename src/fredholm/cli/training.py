@@ -18,7 +18,7 @@ from fredholm.training.settings import GENERAL
 
 def solve(options: Namespace) -> int:
     """`fredholm solve`."""
-    problem = problem_of(options.problem, options.set)
+    problem = problem_of(options.problem, options.set, options.published)
     method, keywords = method_of(problem, options.method, options), keywords_of(problem, options)
     folder = folder_for(options.problem, options.out)
     with training_in(folder, options.problem):
@@ -33,7 +33,7 @@ def compare(options: Namespace) -> int:
     names = list(options.methods)
     if len({file_name(name) for name in names}) != len(names):
         raise ValueError(f"--methods: got {' '.join(names)}; expected different methods.")
-    problem = problem_of(options.problem, options.set)
+    problem = problem_of(options.problem, options.set, options.published)
     methods, keywords = compared(problem, options)
     folder = folder_for(options.problem, options.out)
     RunFolder.free(folder)  # what is there already is continued by fredholm resume

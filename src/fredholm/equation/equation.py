@@ -57,6 +57,7 @@ class Equation(AbstractResidual):
     outputs: int  # m, the number of unknown functions
     unknowns: dict[str, float]  # learned scalars and their first values, read as u.name
     defaults: Defaults
+    published: Defaults | None  # the settings of a published run, where there is one
     view: View  # what pictures show
     drawn: "Callable[[Equation, Key[Array, '']], Equation] | None"  # makes the equation of one seed, where parameters are random
 
@@ -74,6 +75,7 @@ class Equation(AbstractResidual):
         unknowns: Mapping[str, float] | None = None,
         *,
         defaults: Defaults | None = None,
+        published: Defaults | None = None,
         view: View | None = None,
         drawn: "Callable[[Equation, Key[Array, '']], Equation] | None" = None,
     ):
@@ -92,7 +94,7 @@ class Equation(AbstractResidual):
         self.outputs = positive_integer("Equation outputs", outputs)
         self.unknowns = {name: real(f"Equation unknowns[{name!r}]", value) for name, value in (unknowns or {}).items()}
         self.evaluation = evaluation or _evaluation(domain)
-        self.defaults, self.view = defaults or Defaults(), view or View()
+        self.defaults, self.published, self.view = defaults or Defaults(), published, view or View()
         for kind, letters, size in (("inputs", self.view.inputs, self.inputs), ("outputs", self.view.outputs, self.outputs)):
             if letters and len(letters) != size:
                 raise ValueError(f"View {kind}: got {letters}; expected {size} letters, as the equation has {size} {kind}.")
@@ -126,6 +128,12 @@ class Equation(AbstractResidual):
         if self.exact is None:
             raise ValueError("this equation has no exact solution: give Equation(exact=...) to compare with one.")
         return _at_points(self.exact, points)
+
+    def as_published(self) -> "Equation":
+        """The same equation, with the settings of the published run as its defaults."""
+        if self.published is None:
+            raise ValueError(f"{type(self).__name__} has no settings of a published run; use its own, solve(problem).")
+        return eqx.tree_at(lambda equation: equation.defaults, self, self.published)
 
     def recipe(self) -> dict[str, Any] | None:
         """The arguments that make this equation again, for a problem of the library; None for the user's own."""

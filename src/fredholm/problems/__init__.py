@@ -1,14 +1,17 @@
 """Problems from the paper and the literature. Each is an `Equation`, like the user's own."""
 
+from fredholm.problems.ball import EvenRadius, PoissonBall
+from fredholm.problems.basket import Basket, Prices
 from fredholm.problems.bellman import Bellman
 from fredholm.problems.coagulation import Collocation, EulerGrid
 from fredholm.problems.coagulation_kernels import AdditiveKernel, ConstantKernel, CutOffKernel, SaturatingKernel
 from fredholm.problems.evaluation import InsideBalls, RadialGrid, evaluation_profiles
 from fredholm.problems.fractional import FractionalInterval, FractionalPoisson, InsideBall
 from fredholm.problems.fredholm import FredholmFirstKind, FredholmNonlinear, FredholmSecondKind
+from fredholm.problems.jump_diffusion import JumpDiffusion
 from fredholm.problems.maxwell import InsideDiscs, Maxwell
 from fredholm.problems.parabolic import Parabolic
-from fredholm.problems.poisson import Charges, Poisson
+from fredholm.problems.poisson import Charges, Poisson, PoissonSeveral, Times
 from fredholm.problems.smoluchowski import Smoluchowski
 from fredholm.problems.smoluchowski_exact import SmoluchowskiConstant, SmoluchowskiGolovin
 from fredholm.problems.transport import TransportSlab
@@ -17,12 +20,14 @@ from fredholm.problems.wires import Wires
 
 __all__ = [
     "AdditiveKernel",
+    "Basket",
     "Bellman",
     "Charges",
     "Collocation",
     "ConstantKernel",
     "CutOffKernel",
     "EulerGrid",
+    "EvenRadius",
     "FractionalInterval",
     "FractionalPoisson",
     "FredholmFirstKind",
@@ -31,14 +36,19 @@ __all__ = [
     "InsideBall",
     "InsideBalls",
     "InsideDiscs",
+    "JumpDiffusion",
     "Maxwell",
     "Parabolic",
     "Poisson",
+    "PoissonBall",
+    "PoissonSeveral",
+    "Prices",
     "RadialGrid",
     "SaturatingKernel",
     "Smoluchowski",
     "SmoluchowskiConstant",
     "SmoluchowskiGolovin",
+    "Times",
     "TransportSlab",
     "Volterra",
     "Volterra2",

@@ -9,6 +9,7 @@ from fredholm.methods.double_sampling import DoubleSampling
 from fredholm.methods.protocol import AbstractMethod
 from fredholm.methods.standard import Standard
 from fredholm.optimizers.adam import Adam
+from fredholm.optimizers.muon import Muon
 from fredholm.optimizers.protocol import AbstractOptimizer
 from fredholm.optimizers.schedules import Cosine
 from fredholm.rules.base import AbstractRule
@@ -51,4 +52,11 @@ SINGULAR = Class(
     MonteCarlo(4),
     Adam(3e-3, Cosine()),
 )
-CLASSES = (SMOOTH, ONE_SAMPLE, SINGULAR)
+MANY_DIMENSIONS = Class(
+    "many dimensions",
+    "derivatives and jumps in many dimensions are expectations over random directions, with little noise: what counts is the number of x",
+    DoubleSampling("all"),
+    MonteCarlo(2),
+    Muon(),
+)
+CLASSES = (SMOOTH, ONE_SAMPLE, SINGULAR, MANY_DIMENSIONS)

@@ -19,9 +19,13 @@ from fredholm.equation.view import View
 from fredholm.functions.field import Function
 from fredholm.functions.mlp import MLP
 from fredholm.methods.delayed_target import DelayedTarget
+from fredholm.methods.standard import Standard
 from fredholm.optimizers.adam import Adam
+from fredholm.optimizers.muon import Muon
 from fredholm.problems.wires import Wires
+from fredholm.rules.even import Even
 from fredholm.rules.monte_carlo import MonteCarlo
+from fredholm.rules.randomize import Rotation
 
 CORNER = 3**-0.5
 RECTANGLE = ((CORNER, -CORNER, -CORNER), (CORNER, CORNER, CORNER), (-CORNER, CORNER, CORNER), (-CORNER, -CORNER, -CORNER))
@@ -68,8 +72,9 @@ class Maxwell(Equation):
             inputs=3,
             outputs=3,
             view=View("xyz", ("A_x", "A_y", "A_z"), through=(0.0, 0.0, 0.0), low=(-1.0, -1.0), high=(1.0, 1.0), output=2, lines=curl),
-            # As in the published runs: the base case of Maxwell's problem, with fewer steps.
-            defaults=Defaults(
+            defaults=Defaults(Standard(), Even(32, Rotation()), MLP(64, 5, "tanh"), Muon(3e-3), 10_000, 24),
+            # The base case of Maxwell's problem, with fewer steps.
+            published=Defaults(
                 DelayedTarget(tau=0.75, regularization=64.0, split=1000.0),
                 MonteCarlo(1),
                 MLP(64, 5, "tanh"),

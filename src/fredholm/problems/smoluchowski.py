@@ -1,4 +1,4 @@
-"""Smoluchowski's coagulation equation in a box of sizes, with the published settings."""
+"""Smoluchowski's coagulation equation in a box of sizes."""
 
 from typing import Any
 
@@ -18,10 +18,15 @@ from fredholm.functions.field import Function
 from fredholm.functions.mlp import MLP
 from fredholm.methods.delayed_target import DelayedTarget
 from fredholm.optimizers.adam import Adam
+from fredholm.optimizers.muon import Muon
 from fredholm.problems.coagulation import AbstractReference, Collocation
 from fredholm.problems.coagulation_kernels import Coagulation, Density, Kernel, linear_density
 from fredholm.rules.base import AbstractRule
+from fredholm.rules.even import Even
 from fredholm.rules.monte_carlo import MonteCarlo
+from fredholm.rules.quasi_monte_carlo import QuasiMonteCarlo
+from fredholm.rules.randomize import Scramble, Shift
+from fredholm.rules.sequences import Sobol
 
 
 class Smoluchowski(Equation):
@@ -68,8 +73,9 @@ class Smoluchowski(Equation):
             view=_view(self.coagulation.dim),
             exact=None if reference is None else reference.solve(self.coagulation),
             evaluation=evaluation or Evaluation(at=domain, score="mse"),
-            # As in the published runs, with fewer steps; f has weight 1, so there is no split.
-            defaults=Defaults(
+            defaults=Defaults(DelayedTarget(), _nodes(self.coagulation.dim), MLP(64, 3, "silu"), Muon(), 10_000, 47),
+            # With fewer steps; f has weight 1, so there is no split.
+            published=Defaults(
                 DelayedTarget(tau=0.99, regularization=1.0), MonteCarlo(1), MLP(64, 3, "silu"), Adam(1e-3), 20_000, 400, average=0.0
             ),
         )
@@ -85,6 +91,11 @@ class Smoluchowski(Equation):
             "loss_rule": self.integrals[1].rule,
             "evaluation": self.evaluation,
         }
+
+
+def _nodes(dim: int) -> AbstractRule:
+    """Eight nodes whose draws are independent and unbiased."""
+    return Even(8, Shift()) if dim == 1 else QuasiMonteCarlo(8, Sobol(), Scramble())
 
 
 def _view(dim: int) -> View:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Key
 
 from fredholm.common.checks import positive, positive_integer, real, rows
@@ -100,5 +101,5 @@ def _points(given: object) -> Foci:
     return tuple(tuple(float(entry) for entry in row) for row in rows("Focused foci", given))
 
 
-def _weights(given: Sequence[float] | None) -> tuple[float, ...] | None:
+def _weights(given: Sequence[float] | np.ndarray | None) -> tuple[float, ...] | None:
     return None if given is None else tuple(float(positive("Focused weights", abs(float(w)), "the size of a source")) for w in given)

@@ -1,0 +1,119 @@
+"""An option on the product of many prices, with an exact solution."""
+
+import math
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from fredholm.common.checks import positive_integer, real
+from fredholm.domains.base import AbstractDistribution, Base
+from fredholm.domains.combined import Point, Product
+from fredholm.domains.directions import Directions
+from fredholm.domains.flat import Interval
+from fredholm.equation.conditions import Condition
+from fredholm.equation.equation import Equation
+from fredholm.equation.evaluation import Evaluation
+from fredholm.equation.operators import directional
+from fredholm.equation.residual import Integral
+from fredholm.functions.field import Function
+from fredholm.functions.mlp import MLP
+from fredholm.problems.classes import MANY_DIMENSIONS
+
+Place = Float[Array, "p"]  # (x, t), x the logarithms of the prices
+REACH = 0.6  # the training's largest logarithm of the common level of prices
+SCORED = 0.3  # and that of the score: the equation holds in the whole space, and is not told what happens at the ends of the levels
+
+
+class Prices(AbstractDistribution):
+    r"""Logarithms of d prices with a common part: $x_i = l + s\,\xi_i$ with l uniform in $[-a, a]$ and standard normal ξ."""
+
+    dim: int  # d
+    reach: float  # a
+    spread: float  # s
+
+    @property
+    def dimension(self) -> int:
+        return self.dim
+
+    @property
+    def bases(self) -> tuple[Base, ...]:
+        return (Base.UNIT, *(Base.NORMAL,) * self.dim)
+
+    def map(self, z: Float[Array, "k"]) -> tuple[Float[Array, "d"], Float[Array, ""]]:
+        return self.reach * (2 * z[0] - 1) + self.spread * z[1:], jnp.ones(())
+
+
+class Call(eqx.Module):
+    """A call on the geometric mean of prices that follow Black and Scholes' model, all with the same parameters."""
+
+    volatility: float  # σ
+    correlation: float  # ϱ
+    interest: float  # r
+    strike: float  # K
+
+    @property
+    def drift(self) -> float:
+        """Of the logarithm of a price."""
+        return self.interest - 0.5 * self.volatility**2
+
+    def payoff(self, p: Place) -> Float[Array, ""]:
+        """What the call pays at the end."""
+        return jnp.maximum(jnp.exp(jnp.mean(p[:-1])) - self.strike, 0.0)
+
+    def price(self, p: Place) -> Float[Array, ""]:
+        """Black and Scholes' formula for the mean, which is log-normal."""
+        left = jnp.maximum(1 - p[-1], 0.0)
+        variance = self.volatility**2 * (self.correlation + (1 - self.correlation) / (len(p) - 1))
+        scale = jnp.sqrt(variance * left)
+        forward = jnp.mean(p[:-1]) + (self.drift + 0.5 * variance) * left  # its logarithm
+        inside = forward - math.log(self.strike)
+        at_the_end = jnp.where(inside > 0, jnp.inf, -jnp.inf)
+        upper = jnp.where(scale > 0, inside / jnp.where(scale > 0, scale, 1.0) + 0.5 * scale, at_the_end)
+        normal = jax.scipy.stats.norm.cdf
+        return jnp.exp(-self.interest * left) * (jnp.exp(forward) * normal(upper) - self.strike * normal(upper - scale))
+
+    def along(self, u: Function, p: Place) -> Float[Array, ""]:
+        """The terms of first order and the discount."""
+        return directional(u, p, jnp.full(len(p), self.drift).at[-1].set(1.0)) - self.interest * u(p)
+
+    def diffusion(self, u: Function, p: Place, w: Place) -> Float[Array, ""]:
+        """Minus half of the second derivative along the prices' common and own movement."""
+        common, own = self.volatility * math.sqrt(self.correlation), self.volatility * math.sqrt(1 - self.correlation)
+        return -0.5 * directional(u, p, jnp.concatenate([own * w[:-1] + common * w[-1], jnp.zeros(1)]), order=2)
+
+
+class Basket(Equation):
+    r"""The price of a call on the geometric mean of d correlated stocks, in the logarithms x of their prices, for t in [0, 1]:
+
+    $$\partial_t u + \Big(r - \frac{\sigma^2}2\Big) \sum_i \partial_i u + \frac12\,\mathbb{E}_v\big[\partial_v^2 u\big] - r\,u = 0, \qquad
+      u(x, 1) = \Big(\prod_i e^{x_i/d} - K\Big)_+,$$
+
+    with random directions v of covariance $\sigma^2\big(\varrho + (1 - \varrho)\,\delta_{ij}\big)$, for all of the second derivatives. The
+    product is log-normal, so Black and Scholes' formula is the solution. x is drawn round a common level (`Prices`); the score is over
+    levels of at most .3.
+    """
+
+    call: Call
+
+    def __init__(self, dim: int = 100, volatility: float = 0.3, correlation: float = 0.3, interest: float = 0.05, strike: float = 1.0):
+        """`dim` is d, `volatility` is σ, `correlation` is ϱ, between 0 and 1, `interest` is r and `strike` is K."""
+        dim = positive_integer("Basket dim", dim)
+        volatility, strike = real("Basket volatility", volatility, low=1e-3), real("Basket strike", strike, low=1e-3)
+        correlation, interest = real("Basket correlation", correlation, low=0.0, high=1.0), real("Basket interest", interest)
+        self.call = call = Call(volatility, correlation, interest, strike)
+        times, prices = Interval(0.0, 1.0), Prices(dim, REACH, volatility)
+        super().__init__(
+            domain=Product(prices, times),
+            f=call.along,
+            integrals=Integral(Directions(dim + 1), call.diffusion, at=lambda p, w: p),
+            conditions=[Condition(Product(prices, Point(1.0)), call.payoff, weight=10.0)],
+            exact=call.price,
+            evaluation=Evaluation(at=Product(Prices(dim, SCORED, volatility), times)),
+            defaults=MANY_DIMENSIONS.defaults(MLP(128, 3, "silu"), 6_000, 500),
+        )
+
+    def recipe(self) -> dict[str, Any]:
+        return {"dim": self.inputs - 1, **vars(self.call)}
