@@ -6,8 +6,9 @@ from fredholm.problems.bellman import Bellman
 from fredholm.problems.coagulation import Collocation, EulerGrid
 from fredholm.problems.coagulation_kernels import AdditiveKernel, ConstantKernel, CutOffKernel, SaturatingKernel
 from fredholm.problems.evaluation import InsideBalls, RadialGrid, evaluation_profiles
-from fredholm.problems.fractional import FractionalInterval, FractionalPoisson, InsideBall
+from fredholm.problems.fractional import FractionalInterval, FractionalPoisson
 from fredholm.problems.fredholm import FredholmFirstKind, FredholmNonlinear, FredholmSecondKind
+from fredholm.problems.inside_ball import InsideBall
 from fredholm.problems.jump_diffusion import JumpDiffusion
 from fredholm.problems.maxwell import InsideDiscs, Maxwell
 from fredholm.problems.parabolic import Parabolic

@@ -16,7 +16,7 @@ from fredholm.equation.residual import Integral
 from fredholm.functions.constrained import Constrained
 from fredholm.functions.mlp import MLP
 from fredholm.problems.classes import MANY_DIMENSIONS
-from fredholm.problems.fractional import InsideBall
+from fredholm.problems.inside_ball import InsideBall
 
 Place = Float[Array, "d"]
 
