@@ -73,6 +73,8 @@ EXAMPLES = [
     fr.PoissonCounts(2.0, most=7),
     fr.PowerLaw(0.0, 1.0, power=3.0),
     fr.Split(0.0, 1.0, at=(0.3, 0.5)),
+    fr.AbsPower(0.0, 1.0, at=0.3, power=-0.5),
+    fr.LogDistance(0.0, 1.0, at=0.3),
     fr.Normal((0.0, 1.0), covariance=((2.0, 0.5), (0.5, 1.0))),
     fr.Product(fr.Interval(0.0, 1.0), fr.Point(0.0)),
     fr.Simplex(((0.0, 0.0), (1.0, 0.0), (0.0, 1.0))),

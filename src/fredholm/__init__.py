@@ -7,6 +7,7 @@ from fredholm import problems
 from fredholm.api import resume, solve
 from fredholm.diagnostics import check
 from fredholm.domains import (
+    AbsPower,
     Ball,
     Box,
     Circle,
@@ -20,6 +21,7 @@ from fredholm.domains import (
     Jumps,
     Law,
     Line,
+    LogDistance,
     LogNormal,
     Normal,
     NormalizedSphere,
@@ -76,6 +78,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "MLP",
+    "AbsPower",
     "Adam",
     "AdditiveRecursion",
     "Auto",
@@ -113,6 +116,7 @@ __all__ = [
     "Law",
     "Leja",
     "Line",
+    "LogDistance",
     "LogNormal",
     "MonteCarlo",
     "Muon",

@@ -9,7 +9,7 @@ from fredholm.common.findings import Finding, Report
 from fredholm.diagnostics.exact import exact_residuals
 from fredholm.diagnostics.tails import HeavyTail, heavy_tails
 from fredholm.diagnostics.uniqueness import Undetermined, undetermined
-from fredholm.diagnostics.validation import check_equation
+from fredholm.diagnostics.validation import SINGULAR, check_equation
 from fredholm.equation.equation import Equation
 from fredholm.equation.evaluation import METRICS
 from fredholm.equation.probe import fresh_field, pick, sample_points
@@ -72,7 +72,7 @@ def describe_heavy_tail(found: HeavyTail) -> str:
     """The text of the warning, for `solve` and `check`."""
     return (
         f"{found.where}: a random node has infinite variance (tail index {found.index:.1f}, finite above 2), so more nodes do not help. "
-        f"{ENDLESS if found.is_endless else SINGULAR}"
+        f"{ENDLESS if found.is_endless else f'{SINGULAR} Or use fit_importance(...).'}"
     )
 
 
@@ -114,7 +114,6 @@ def _exact(problem: Equation) -> list[Finding]:
     ]
 
 
-SINGULAR = "Put the singularity into the measure (PowerLaw), transform it away, or use fit_importance(...)."
 ENDLESS = (
     "On an infinite measure u must decay. Build the decay into the network, Constrained(MLP(), lambda n, x: jnp.exp(-x[0]) * n(x)), try a "
     "larger scale=, or cut the integral off where u is negligible, Interval(x[0], 20.0)."

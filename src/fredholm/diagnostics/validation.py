@@ -19,6 +19,10 @@ from fredholm.functions.protocol import AbstractNetwork
 from fredholm.rules.base import AbstractRule
 
 TRIES = 16
+SINGULAR = (
+    "Put a singular kernel into the measure, and only the smooth factor into g: over=lambda x: AbsPower(0.0, 1.0, at=x[0], power=-0.5) for "
+    "|x - t|^(-1/2), LogDistance(0.0, 1.0, at=x[0]) for log|x - t|, PowerLaw for a power of t."
+)
 Flags = list[Bool[Array, "*n"]]  # of one residual: for f − y, then for each integrand
 
 
@@ -112,5 +116,5 @@ def _check_finite(where: str, residual: AbstractResidual, flags: Flags, stacked:
             what = left if number == 0 else f"g of integral {number}"
             raise ValueError(
                 f"{where}{what} is not finite at x = {show(pick(stacked, int(index)))} with a fresh network. "
-                "Is there a division by 0, a log of 0, a singularity?"
+                f"Is there a division by 0, a log of 0, a singularity?{f' {SINGULAR}' if number else ''}"
             )

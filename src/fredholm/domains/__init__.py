@@ -10,11 +10,13 @@ from fredholm.domains.flat import Box, Interval, Simplex
 from fredholm.domains.normalized_sphere import NormalizedSphere
 from fredholm.domains.offline import Given, Offline
 from fredholm.domains.round import Ball, Circle, Sphere
+from fredholm.domains.singular import AbsPower, LogDistance
 from fredholm.domains.split import Split
 from fredholm.domains.unbounded import HalfLine, Line
 from fredholm.domains.warped import Warped
 
 __all__ = [
+    "AbsPower",
     "AbstractDistribution",
     "AbstractDomain",
     "Atoms",
@@ -32,6 +34,7 @@ __all__ = [
     "Jumps",
     "Law",
     "Line",
+    "LogDistance",
     "LogNormal",
     "Nodes",
     "Normal",

@@ -21,6 +21,11 @@ class Base:
     NORMAL: ClassVar["Base"]
     HALF_LINE: ClassVar["Base"]
 
+    @property
+    def has_end(self) -> bool:
+        """False where numbers of this measure are unbounded."""
+        return self is not Base.NORMAL and self is not Base.HALF_LINE
+
     def from_unit(self, z: Float[Array, "*n"]) -> Float[Array, "*n"]:
         """The inverse cumulative distribution: a uniform number becomes one of this measure."""
         if self is Base.NORMAL:
@@ -74,6 +79,24 @@ class Atoms(Base):
     def nodes(self) -> tuple[np.ndarray, np.ndarray]:
         """Every atom, and its share."""
         return np.arange(float(self.count)), np.full(self.count, 1 / self.count) if self.shares is None else np.asarray(self.shares)
+
+
+@dataclass(frozen=True)
+class Power(Base):
+    """Numbers in [0, 1] with the density q z^(q − 1): of a distance to a singularity. Gauss has Jacobi's nodes there."""
+
+    exponent: float  # q > 0
+
+    @classmethod
+    def of(cls, exponent: float) -> "Power":
+        """An axis with this exponent."""
+        return cls("the unit interval with a power as its density", exponent)
+
+    def from_unit(self, z: Float[Array, "*n"]) -> Float[Array, "*n"]:
+        return z ** (1 / self.exponent)
+
+    def draw(self, key: Key[Array, ""], n: int) -> Float[Array, "n"]:
+        return self.from_unit(jax.random.uniform(key, (n,)))
 
 
 class Nodes(eqx.Module):

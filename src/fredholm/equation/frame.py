@@ -56,7 +56,7 @@ def _boxes(equation: Equation, reach: float) -> tuple[tuple[np.ndarray, np.ndarr
 
     point, _ = jax.block_until_ready(evaluate())
     everything = np.concatenate([np.reshape(part, (-1, equation.inputs)) for part in (*seen, *([] if point is None else [point]))])
-    has_end = not any(base in (Base.NORMAL, Base.HALF_LINE) for base in (*bases, *equation.law.bases))
+    has_end = all(base.has_end for base in (*bases, *equation.law.bases))
     return _box(everything), has_end
 
 

@@ -17,7 +17,7 @@ def reference_rule(measure: AbstractDomain, *, gauss: tuple[int, int] = (64, 24)
     two axes (`gauss`: nodes on each axis), a scrambled net (`net` nodes) on more."""
     if measure.samples is not None or _is_discrete(measure):
         return Even(1) if measure.bases else MonteCarlo(1)
-    axes = len(measure.bases)
+    axes = sum(not isinstance(base, Atoms) for base in measure.bases)
     if axes == 1 and can_turn(measure):
         return Even(2 * gauss[0])
     # On a half-line the weights of many nodes leave the range of float32.

@@ -40,7 +40,7 @@ class Integral(eqx.Module):
             raise ValueError(f"Integral g: got {g!r}; expected a function g(u, x, t).")
         if rule is not None and not isinstance(rule, AbstractRule):
             raise ValueError(f"Integral rule: got {rule!r}; expected a rule, for instance MonteCarlo(8).")
-        if isinstance(over, AbstractDomain) and not float(over.mass) > 0:
+        if isinstance(over, AbstractDomain) and not abs(float(over.mass)) > 0:
             raise ValueError(f"Integral over: {over!r} is empty, its measure is 0; expected limits with low < high.")
         self.over, self.g, self.rule, self.at = over, g, rule, at
 

@@ -6,7 +6,7 @@ import scipy
 from numpy.polynomial.legendre import leggauss
 
 from fredholm.common.checks import positive_integer
-from fredholm.domains.base import AbstractDomain, Base
+from fredholm.domains.base import AbstractDomain, Base, Power
 from fredholm.rules.base import AbstractRandomization
 from fredholm.rules.tensor import AbstractTensorRule
 
@@ -16,7 +16,7 @@ MAXIMUM_ORDER = {Base.UNIT: 500, Base.NORMAL: 300, Base.HALF_LINE: 180}
 
 class Gauss(AbstractTensorRule):
     r"""The n zeros of the orthogonal polynomial of the axis' measure: Legendre's on the unit interval, Hermite's on a normal
-    axis, Laguerre's on a half-line. Exact to degree $2n - 1$ in z on each axis (Gauss, 1814); all weights are positive.
+    axis, Laguerre's on a half-line, Jacobi's beside a singularity (`AbsPower`). Exact to degree $2n - 1$ in z on each axis (Gauss, 1814); all weights are positive.
     """
 
     n: int = eqx.field(converter=lambda n: positive_integer("Gauss n", n))  # nodes on each axis
@@ -26,6 +26,9 @@ class Gauss(AbstractTensorRule):
         return base
 
     def axis_nodes(self, base: Base) -> tuple[np.ndarray, np.ndarray]:
+        if isinstance(base, Power):
+            nodes, weights = scipy.special.roots_jacobi(self.n, 0.0, base.exponent - 1)
+            return 0.5 * (nodes + 1), weights / np.sum(weights)
         nodes, weights = _POLYNOMIALS[base](self.n)
         if base is Base.UNIT:
             nodes = 0.5 * (nodes + 1)

@@ -53,7 +53,7 @@ class AbstractClosedRule(AbstractTensorRule):
     """A rule that uses the end points of the unit interval, so it works on bounded axes only."""
 
     def check_axes(self, domain: AbstractDomain) -> None:
-        unbounded = [base.value for base in domain.bases if base != Base.UNIT and not isinstance(base, Atoms)]
+        unbounded = [base.value for base in domain.bases if not base.has_end]
         if unbounded:
             raise ValueError(
                 f"{type(self).__name__} has nodes at the end points of the unit interval, and on {type(domain).__name__} "

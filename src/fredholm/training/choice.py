@@ -233,11 +233,10 @@ def accepts(method: AbstractMethod, problem: Equation, rule: AbstractRule) -> bo
 
 def candidates(measures: Sequence[AbstractDomain]) -> list[AbstractRule]:
     """Accurate rules that fit the measures, fewest nodes first: without noise on one or two axes, randomised nets on more."""
-    axes = max((len(measure.bases) for measure in measures), default=0)
-    atoms = [isinstance(base, Atoms) for measure in measures for base in measure.bases]
-    if any(measure.samples is not None for measure in measures) or (any(atoms) and not all(atoms)):
+    axes = max((sum(not isinstance(base, Atoms) for base in measure.bases) for measure in measures), default=0)
+    if any(measure.samples is not None for measure in measures):
         rules: list[AbstractRule] = []  # given samples are random
-    elif axes == 0 or all(atoms):
+    elif axes == 0:
         rules = [Even(1)]  # every atom
     elif axes == 1 and all(map(can_turn, measures)):
         rules = [Even(n, Rotation()) for n in (16, 32, 64)]
