@@ -16,7 +16,8 @@ MAXIMUM_ORDER = {Base.UNIT: 500, Base.NORMAL: 300, Base.HALF_LINE: 180}
 
 class Gauss(AbstractTensorRule):
     r"""The n zeros of the orthogonal polynomial of the axis' measure: Legendre's on the unit interval, Hermite's on a normal
-    axis, Laguerre's on a half-line, Jacobi's beside a singularity (`AbsPower`). Exact to degree $2n - 1$ in z on each axis (Gauss, 1814); all weights are positive.
+    axis, Laguerre's on a half-line, Jacobi's beside a singularity (`AbsPower`). Exact to degree $2n - 1$ in z on each axis (Gauss, 1814);
+    all weights are positive.
     """
 
     n: int = eqx.field(converter=lambda n: positive_integer("Gauss n", n))  # nodes on each axis
