@@ -37,8 +37,9 @@ class AbstractDistance(AbstractDomain):
 
     def _ends(self, side: Scalar) -> tuple[Float[Array, ""], Float[Array, ""]]:
         """The least and the largest distance on a side: 0 is the left one, 1 the right one."""
-        left, right = (self.at - self.high, self.at - self.low), (self.low - self.at, self.high - self.at)
-        return tuple(jnp.maximum(jnp.where(side == 0, jnp.asarray(a, float), b), 0.0) for a, b in zip(left, right, strict=True))
+        near = jnp.where(side == 0, jnp.asarray(self.at - self.high, float), self.low - self.at)
+        far = jnp.where(side == 0, jnp.asarray(self.at - self.low, float), self.high - self.at)
+        return jnp.maximum(near, 0.0), jnp.maximum(far, 0.0)
 
     def _point(self, side: Scalar, distance: Float[Array, ""]) -> Float[Array, "1"]:
         return jnp.reshape(self.at + jnp.where(side == 0, -1.0, 1.0) * distance, (1,))
