@@ -14,8 +14,23 @@ def program(x):
     return jax.jit(lambda y: 3 * jnp.cos(y) + 1)(x)
 
 
+def flipped(content, at):
+    return content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]
+
+
+DAMAGES = {
+    "cut short": lambda content: content[:100],
+    "empty": lambda content: b"",
+    "foreign": lambda content: b"something else",
+    **{
+        f"a bit at {share:.0%}": lambda content, share=share: flipped(content, int(share * (len(content) - 1))) for share in (0.0, 0.3, 0.7)
+    },
+}
+
+
 @pytest.mark.filterwarnings("error")
-def test_a_program_that_was_cut_short_is_compiled_again_without_a_word(tmp_path):
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_program_is_compiled_again_without_a_word(tmp_path, damage):
     compilation_cache.reset_cache()
     fr.keep_programs(tmp_path)
     x = jnp.asarray(np.linspace(0.0, 1.0, 7))
@@ -23,7 +38,7 @@ def test_a_program_that_was_cut_short_is_compiled_again_without_a_word(tmp_path)
     entries = [entry for entry in tmp_path.iterdir() if "lambda" in entry.name]
     assert entries
     for entry in entries:
-        entry.write_bytes(entry.read_bytes()[:100])
+        entry.write_bytes(DAMAGES[damage](entry.read_bytes()))
     np.testing.assert_array_equal(program(x), expected)
 
 

@@ -218,7 +218,17 @@ def test_doctor_is_well(capsys, monkeypatch):
     monkeypatch.setattr("fredholm.cli.doctor.WANTED_ERROR", 2.0)
     assert main(["doctor"]) == 0
     out = capsys.readouterr().out
-    for word in ("packages", "devices", "cores", "cache", "browser", "disk", "steps a second", "all checks passed"):
+    for word in (
+        "packages",
+        "devices",
+        "cores",
+        "cache",
+        "where only you can write",
+        "browser",
+        "disk",
+        "steps a second",
+        "all checks passed",
+    ):
         assert word in out
 
 
@@ -234,7 +244,9 @@ def test_verbose_shows_the_log_and_quiet_does_not(capsys, monkeypatch):
 
 
 def test_killed_run_resumes_bit_for_bit_and_two_processes_do_not_share(here, capsys, no_pages):
-    process = subprocess.Popen(command("solve", "volterra", *LONG, "--checkpoint-every", "10", "--out", "killed"), stderr=subprocess.PIPE)
+    (here / "temporary").mkdir()
+    arguments = command("solve", "volterra", *LONG, "--checkpoint-every", "10", "--out", "killed")
+    process = subprocess.Popen(arguments, stderr=subprocess.PIPE, env={**os.environ, "TMPDIR": str(here / "temporary")})
     try:
         wait_for_steps(here / "killed", 50, process)
         process.send_signal(signal.SIGSTOP)  # it keeps its lock, and does not come to its end meanwhile
@@ -243,6 +255,7 @@ def test_killed_run_resumes_bit_for_bit_and_two_processes_do_not_share(here, cap
     finally:
         process.kill()
         process.communicate()
+    assert not any((here / "temporary").iterdir()), "nothing is left there, not even after a kill"
     assert run_settings("killed")["done"] < 3000
     assert main(["resume", "killed"]) == main(["solve", "volterra", *LONG, "--out", "whole"]) == 0
     killed, whole = (RunFolder(name).read_checkpoint() for name in ("killed", "whole"))

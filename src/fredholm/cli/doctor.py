@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 
 from fredholm.api import solve as solve_equation
-from fredholm.common.caches import processor_directory
+from fredholm.common import caches
 from fredholm.problems.volterra import Volterra
 from fredholm.training.stopping import AbstractStop
 
@@ -42,13 +42,22 @@ def doctor(options: Namespace) -> int:
     _line("devices", f"{', '.join(f'{device.platform}:{device.id}' for device in jax.devices())}; {cores} cores")
     cache = getattr(jax.config, "jax_compilation_cache_dir", None)
     size = sum(entry.stat().st_size for entry in Path(cache).glob("*") if entry.is_file()) if cache else 0
-    missing = f"none: cannot write to {processor_directory('programs')}"
-    _line("cache", f"{cache}, {size / 2**20:.1f} MiB; it may be deleted at any time" if cache else missing)
+    _line("cache", f"{cache}, {size / 2**20:.1f} MiB; it may be deleted at any time" if cache else "none: programs are compiled again")
+    _line("", _cache_place())
     browser = next((found for name in ("chromium", "chromium-browser", "google-chrome", "chrome") if (found := shutil.which(name))), None)
     _line("browser", browser or "no chromium; only the test of a page in a browser needs it")
     passed = [_disk(), _self_test()]
     _line("result", "all checks passed" if all(passed) else "a check failed, see above")
     return 0 if all(passed) else 1
+
+
+def _cache_place() -> str:
+    """Where caches go, and why to another folder than was wanted."""
+    try:
+        place = caches.cache()
+    except OSError as error:
+        return str(error)
+    return f"caches go to {place.folder}, {f'since {place.refused}' if place.refused else 'where only you can write'}"
 
 
 def _disk() -> bool:

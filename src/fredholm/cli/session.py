@@ -21,7 +21,7 @@ def start_jax() -> None:
     if getattr(jax.config, "jax_compilation_cache_dir", None) is None:
         try:
             keep_programs()
-        except OSError as error:
+        except (OSError, ValueError) as error:
             logger.info("no cache of compiled programs: %s", error)
 
 

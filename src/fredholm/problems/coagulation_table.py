@@ -4,7 +4,6 @@ import hashlib
 import json
 import logging
 import tempfile
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -79,7 +78,11 @@ def cubic_matrix(z: np.ndarray, length: int) -> np.ndarray:
 def cached(settings: dict[str, Any], compute: Callable[[], np.ndarray]) -> np.ndarray:
     """The table for these settings: from the disk cache if it is there and intact, else computed and saved."""
     key = json.dumps(settings, sort_keys=True)
-    path = cache_directory() / f"coagulation-{hashlib.sha256(key.encode()).hexdigest()[:20]}.npz"
+    try:
+        path = cache_directory() / f"coagulation-{hashlib.sha256(key.encode()).hexdigest()[:20]}.npz"
+    except OSError as error:
+        logger.warning("the reference cannot be kept: %s", error)
+        return compute()
     values = _read(path, key)
     if values is None:
         values = compute()
@@ -89,14 +92,17 @@ def cached(settings: dict[str, Any], compute: Callable[[], np.ndarray]) -> np.nd
 
 def _read(path: Path, key: str) -> np.ndarray | None:
     try:
+        if not path.exists():
+            return None
+        if not path.is_file():
+            raise ValueError("it is not a file")
         # Opened here: numpy would leave a damaged file open.
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            if str(stored["settings"]) == key and np.all(np.isfinite(stored["values"])):
-                return stored["values"]
-        reason = "its settings or values are not what its name says"
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            values = stored["values"]
+            if str(stored["settings"]) == key and str(stored["digest"]) == _digest(values):
+                return values
+        reason = "it does not hold what its name says"
+    except Exception as error:  # whatever is wrong with the file, the table can be computed again
         reason = str(error) or type(error).__name__
     logger.warning("the cached reference %s cannot be used (%s); computing it again.", path, reason)
     return None
@@ -109,9 +115,15 @@ def _write(path: Path, key: str, values: np.ndarray) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".tmp", delete=False) as file:
             temporary = Path(file.name)
-            np.savez(file, settings=np.array(key), values=values)
+            np.savez(file, settings=np.array(key), values=values, digest=np.array(_digest(values)))
         temporary.replace(path)
     except OSError as error:
         logger.warning("the reference could not be kept in %s (%s); it will be computed again next time.", path.parent, error)
+    finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+
+
+def _digest(values: np.ndarray) -> str:
+    """A hash of a table, with its shape and type."""
+    return hashlib.sha256(f"{values.dtype} {values.shape} ".encode() + np.ascontiguousarray(values).tobytes()).hexdigest()

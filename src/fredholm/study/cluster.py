@@ -4,9 +4,9 @@ import contextlib
 import logging
 import shutil
 import socket
-import tempfile
 import threading
 import time
+import uuid
 from collections.abc import Callable, Generator, Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
@@ -213,5 +213,5 @@ def _scratch(key: str) -> tuple[Path, bool]:
             with RunFolder(folder).locked():
                 pass
         except ValueError:
-            return Path(tempfile.mkdtemp(prefix=f"fredholm-{key}-")) / "run", True
+            return folder.parent / f"{key}-{uuid.uuid4().hex}" / "run", True  # `clear` removes it by its age if this worker is killed
     return folder, False

@@ -79,7 +79,8 @@ def _begin(cores: int, cache: str | None) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     use_all_cores(cores)
     if cache is not None:
-        keep_programs(cache)
+        with contextlib.suppress(ValueError):  # a folder that somebody else may write to, by a setting of JAX itself
+            keep_programs(cache)
 
 
 def _end_with_parent() -> None:

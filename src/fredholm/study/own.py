@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import ClosedJaxpr
 
-from fredholm.common.caches import cache_directory
+from fredholm.common.caches import cache_directory, make_private
 from fredholm.equation.equation import Equation
 from fredholm.equation.files import equation_from_file, split
 from fredholm.functions.field import Field
@@ -69,8 +69,7 @@ def text_of(source: str) -> str:
 def received(source: str, text: str) -> str:
     """`path/to/file.py:name` on the machine of a worker, with the content that came with the run."""
     path, name = split(source)
-    folder = cache_directory() / "problems" / hashlib.sha256(text.encode()).hexdigest()[:16]
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = make_private(make_private(cache_directory() / "problems") / hashlib.sha256(text.encode()).hexdigest()[:16])
     place = folder / path.name
     if not place.is_file() or place.read_text(encoding="utf-8") != text:
         write_atomically(place, lambda file: file.write(text.encode()))

@@ -5,17 +5,20 @@ from pathlib import Path
 
 import jax
 
-from fredholm.common.caches import processor_directory
+from fredholm.common.caches import distrusted, make_private, processor_directory
 
 
 def keep_programs(folder: Path | str | None = None) -> None:
     """Keeps compiled programs on disk, so that the next run of the same equation and settings starts in a third of the time.
 
-    `folder` may be shared with other processes; default: a folder in the user's cache directory. The command line does this by itself.
+    `folder` may be shared with other processes of this user, and with nobody else, since the programs in it are run; default: a folder in
+    the user's cache directory. The command line does this by itself.
     """
     folder = processor_directory("programs") if folder is None else Path(folder)
+    if reason := distrusted(folder):
+        raise ValueError(f"keep_programs: got {folder}, and {reason}: its programs would be run as yours. Give a folder of your own.")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_private(folder)
     except OSError as error:
         raise OSError(
             f"keep_programs: got {folder}, which cannot be made ({error.strerror}); expected a folder to write into. Give another one, or "
