@@ -90,6 +90,7 @@ EXAMPLES = [
     fr.Adam(1e-2, fr.Cosine(0.1)),
     fr.Adam(),
     fr.Muon(2e-2),
+    fr.GaussNewton(0.2, refresh=5),
     problems.Charges(jnp.asarray([[0.0, 0.5]]), jnp.asarray([2.0])),
     problems.Wires([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], 2.0),
     problems.Collocation(nodes=11),

@@ -43,7 +43,7 @@ from fredholm.equation.view import View
 from fredholm.functions.constrained import Constrained
 from fredholm.functions.mlp import MLP
 from fredholm.methods import Auto, DelayedTarget, DoubleSampling, Standard
-from fredholm.optimizers import Adam, ConstantRate, Cosine, Muon
+from fredholm.optimizers import Adam, ConstantRate, Cosine, GaussNewton, Muon
 from fredholm.results.errors import Interrupted, SolveError
 from fredholm.results.load import load
 from fredholm.results.solution import Solution
@@ -103,6 +103,7 @@ __all__ = [
     "Exponential",
     "Focused",
     "Gauss",
+    "GaussNewton",
     "Given",
     "HalfLine",
     "Halton",

@@ -52,7 +52,7 @@ def solve(
     stop: AbstractStop | None = None,
     record_every: int | None = None,
     checkpoint_every: int | None = None,
-    precision: Literal["float32", "float64"] = "float32",
+    precision: Literal["float32", "float64"] | None = None,
     progress: Shown = None,
     label: str | None = None,
     origin: Mapping[str, Any] | None = None,
@@ -83,7 +83,7 @@ def solve(
         stop: a rule to stop early, `Tolerance(1e-3)` or `Plateau()`.
         record_every: steps between two records of the history; default: a hundredth of the run.
         checkpoint_every: steps between two checkpoints; default: about every 20 seconds.
-        precision: float32 or float64.
+        precision: float32 or float64; default: float32, and float64 for `GaussNewton`, which needs it.
         progress: True, False, None (a bar on a terminal or in a notebook), or a callback between chunks of steps.
         label: the name of the run in tables and figures.
         origin: where the command line found the problem, for the record.
@@ -98,6 +98,8 @@ def solve(
     given = Defaults(method, rule, network, optimizer, steps, batch, average)
     settings = resolve(problem, given, seeds=seeds, record_every=record_every, precision=precision, stop=stop)
     check_settings(settings)
+    if precision is None and settings.precision == "float64":
+        announce(["precision: float64, since steps of second order end at an error of about 1e-4 in float32"], progress)
     settings = fitted(settings)
     settings, auto = _chosen(settings, open_to_auto(problem, given), progress)
     warn_if_ill_posed(settings)

@@ -83,7 +83,7 @@ def test_a_new_class_has_its_name_and_its_options_by_itself(monkeypatch):
 
     monkeypatch.setattr("fredholm.cli.names.SPECS", {**SPECS, "Momentum": Momentum})
     kind = dataclasses.replace(OPTIMIZER, classes=concrete(optimizers.AbstractOptimizer))
-    assert list(kind.classes) == ["adam", "momentum", "muon"]
+    assert list(kind.classes) == ["adam", "gauss-newton", "momentum", "muon"]
     assert kind.options["friction"].help == "momentum: how soon it stops"
     assert "momentum: how fast" in kind.options["learning_rate"].help
     assert chosen(kind, "momentum", fr.Adam(), {"friction": 0.5}) == Momentum(0.1, 0.5)
@@ -120,7 +120,7 @@ def asked(*arguments: str):
 def test_options_change_only_what_they_name():
     method, keywords = asked("poisson", "--published", "--tau", "0.5")
     assert method == fr.DelayedTarget(tau=0.5, regularization=1.0, split=100.0)
-    assert {name for name, value in keywords.items() if value is not None} == {"seeds", "precision"}
+    assert {name for name, value in keywords.items() if value is not None} == {"seeds"}
     method, keywords = asked(
         "poisson", "--published", "--method", "delayed-target", "--every", "10", "--width", "8", "--schedule", "cosine"
     )

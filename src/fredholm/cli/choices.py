@@ -83,7 +83,7 @@ def _by_auto(problem: Equation, options: Namespace) -> bool:
 
 def keywords_of(problem: Equation, options: Namespace) -> dict[str, Any]:
     """Every keyword of `solve` that does not depend on the method."""
-    if options.precision not in PRECISIONS:
+    if options.precision not in (None, *PRECISIONS):
         raise nearest("precision", options.precision, PRECISIONS)
     return {
         **{kind.flag: _part(kind, problem, options) for kind in (RULE, NETWORK, OPTIMIZER)},

@@ -12,6 +12,7 @@ from fredholm.functions.constrained import form_of
 from fredholm.methods.protocol import AbstractMethod
 from fredholm.training.settings import RunSettings
 from fredholm.training.status import ProblemWarning
+from fredholm.training.update import check_second_order
 
 
 def check_settings(settings: RunSettings) -> None:
@@ -20,6 +21,7 @@ def check_settings(settings: RunSettings) -> None:
         check_equation(settings.problem, settings.rules, settings.network)
         if isinstance(settings.method, AbstractMethod):
             settings.method.check(settings.problem, settings.rules)
+            check_second_order(settings)
 
 
 def warn_if_ill_posed(settings: RunSettings) -> None:

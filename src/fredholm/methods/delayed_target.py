@@ -317,6 +317,9 @@ class DelayedTarget(AbstractMethod[Function | Observed]):
     def target_weight(self, equation: Equation) -> float | None:
         return 1 - self.share
 
+    def is_least_squares(self, equation: Equation) -> bool:
+        return not equation.unknowns and (self.split is not None or not equation.is_weak)
+
     @property
     def has_target(self) -> bool:
         return True

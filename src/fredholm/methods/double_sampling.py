@@ -95,6 +95,9 @@ class DoubleSampling(AbstractMethod[None]):
         once = self._has_all_pairs(rules)
         return [[(rule, 1 if once or isinstance(rule, MonteCarlo) else 2)] for rule in rules]
 
+    def is_least_squares(self, equation: Equation) -> bool:
+        return True
+
     @property
     def fewest_nodes(self) -> int:
         return 2

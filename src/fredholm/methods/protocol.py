@@ -204,6 +204,10 @@ class AbstractMethod(eqx.Module, Generic[State]):
         """True where the variance of random nodes shifts the solution."""
         return False
 
+    def is_least_squares(self, equation: Equation) -> bool:
+        """True where a = b for nodes without noise: then the loss is a sum of squares, and a step can be judged by its decrease."""
+        return False
+
     @property
     def has_target(self) -> bool:
         """True where a delayed copy of the network is inside the integrals."""
@@ -236,7 +240,7 @@ class AbstractMethod(eqx.Module, Generic[State]):
         self, u: Function, state: State, equation: Equation, rules: Sequence[AbstractRule], batch: int, key: Key[Array, ""]
     ) -> tuple[Float[Array, ""], Info]:
         """The loss of one step and its parts: the mean over a fresh batch of x, plus the conditions."""
-        return _summed([self._mean(u, state, share) for share in shares(equation, rules, batch, key)])
+        return summed([self.mean(u, state, share) for share in shares(equation, rules, batch, key)])
 
     def loss_and_gradient(
         self,
@@ -258,26 +262,33 @@ class AbstractMethod(eqx.Module, Generic[State]):
 
         def of(share: Share) -> tuple[Info, PyTree]:
             def loss(u: Function) -> tuple[Float[Array, ""], Info]:
-                return _summed([self._mean(u, state, share)])
+                return summed([self.mean(u, state, share)])
 
             (_, info), gradient = eqx.filter_value_and_grad(loss, has_aux=True)(u)
             return info, gradient
 
         own, *others = shares(equation, rules, batch, key)
         found = [mean_in_tiles(of, own, tile), *map(of, others)]
-        return _summed([info for info, _ in found]), jax.tree.map(lambda *parts: sum(parts), *(gradient for _, gradient in found))
+        return summed([info for info, _ in found]), jax.tree.map(lambda *parts: sum(parts), *(gradient for _, gradient in found))
 
-    def _mean(self, u: Function, state: State, share: Share) -> Info:
+    def weighted_rows(self, u: Function, state: State, share: Share, x: Place, key: Key[Array, ""]) -> Mapping[str, Rows]:
+        """The rows at one x of a share, by the name of their part of the loss, with the weight of a condition in theirs."""
+        rows = self.rows(u, state, share.residual, share.rules, x, key)
+        if not isinstance(share.residual, AbstractCondition):
+            return rows
+        own = rows["residual"]
+        return {"conditions": Rows(own.a, own.b, share.residual.weight * own.weight)}
+
+    def mean(self, u: Function, state: State, share: Share) -> Info:
+        """The parts of the loss of one share: means over its points."""
+
         def at_one_point(x: Place, key: Key[Array, ""]) -> Info:
-            rows = self.rows(u, state, share.residual, share.rules, x, key)
-            if isinstance(share.residual, AbstractCondition):
-                return {"conditions": share.residual.weight * rows["residual"].loss()}
-            return {name: part.loss() for name, part in rows.items()}
+            return {name: part.loss() for name, part in self.weighted_rows(u, state, share, x, key).items()}
 
         return {name: jnp.mean(values) for name, values in jax.vmap(at_one_point)(share.points, share.keys).items()}
 
 
-def _summed(found: Sequence[Info]) -> tuple[Float[Array, ""], Info]:
+def summed(found: Sequence[Info]) -> tuple[Float[Array, ""], Info]:
     """The loss, and its parts by their names."""
     info: Info = {}
     for part in found:

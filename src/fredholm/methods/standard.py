@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from jaxtyping import Array, Key
 
 from fredholm.common.findings import Finding
+from fredholm.equation.equation import Equation
 from fredholm.equation.estimate import draw, estimated
 from fredholm.equation.residual import AbstractResidual, Place
 from fredholm.functions.field import Function
@@ -38,6 +39,9 @@ class Standard(AbstractMethod[None]):
 
     @property
     def is_biased(self) -> bool:
+        return True
+
+    def is_least_squares(self, equation: Equation) -> bool:
         return True
 
     def symptoms(self, history: "xarray.Dataset", steps: int, trained: Trained | None = None) -> list[Finding]:

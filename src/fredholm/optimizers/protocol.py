@@ -15,6 +15,11 @@ class AbstractOptimizer(eqx.Module):
     def build(self, steps: int) -> optax.GradientTransformation:
         """The transformation."""
 
+    @property
+    def is_second_order(self) -> bool:
+        """True where a step solves a linear system of the rows of the method, as Gauss–Newton does."""
+        return False
+
     def slower(self) -> "AbstractOptimizer | None":
         """The same with a third of its learning rate, which falls to 0 over the run; None where the rate is not known."""
         return None

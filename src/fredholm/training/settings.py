@@ -5,17 +5,21 @@ from collections.abc import Sequence
 from typing import Any, Literal, TypeVar
 
 import equinox as eqx
+import jax
 
 from fredholm.common.checks import positive_integer, real
+from fredholm.domains.combined import Point
 from fredholm.equation.equation import Defaults, Equation
 from fredholm.functions.mlp import MLP
 from fredholm.functions.protocol import AbstractNetwork, as_network
 from fredholm.methods.auto import Auto
 from fredholm.methods.protocol import AbstractMethod
+from fredholm.methods.standard import Standard
 from fredholm.optimizers.adam import Adam
 from fredholm.optimizers.protocol import AbstractOptimizer, as_optimizer
 from fredholm.optimizers.schedules import Cosine
 from fredholm.rules.base import AbstractRule
+from fredholm.rules.gauss import Gauss
 from fredholm.rules.monte_carlo import MonteCarlo
 from fredholm.training.stopping import AbstractStop
 
@@ -32,6 +36,9 @@ GENERAL = Defaults(
     average=0.999,  # over the last 1000 steps, or the last fiftieth of fewer than 50 000
 )
 LEFT_TO_AUTO = ("rule", "optimizer", "batch", "average")  # chosen by a pilot where they are not given
+SECOND_ORDER_STEPS = 300
+SECOND_ORDER_ROWS, LARGEST_BATCH = 512, 256  # points of all residuals together, and of the equation
+NODES = {0: 1, 1: 32, 2: 12}  # Gauss nodes on an axis, by the number of axes, where none are given
 RECORDS = 100  # records in a run; default of `record_every`
 
 
@@ -72,15 +79,17 @@ def resolve(
     *,
     seeds: int | Sequence[int] = 4,
     record_every: int | None = None,
-    precision: Literal["float32", "float64"] = "float32",
+    precision: Literal["float32", "float64"] | None = None,
     stop: AbstractStop | None = None,
 ) -> RunSettings:
     """The settings of a run: `given`, else the problem's defaults, else the general ones. Each is checked; nothing is compiled."""
     if not isinstance(problem, Equation):
         raise ValueError(f"solve: got {problem!r} as the problem; expected an Equation, for instance fr.problems.Volterra().")
-    found = {name: _first(name, given, problem.defaults, GENERAL) for name in DEFAULTED}
-    if precision not in ("float32", "float64"):
+    if precision not in (None, "float32", "float64"):
         raise ValueError(f"precision: got {precision!r}; expected 'float32' or 'float64'.")
+    optimizer = as_optimizer(_first("optimizer", given, problem.defaults, GENERAL))
+    suited = for_second_order(problem, given) if optimizer.is_second_order else Defaults()
+    found = {name: _first(name, given, suited, problem.defaults, GENERAL) for name in DEFAULTED}
     if isinstance(found["method"], Auto) and "rule" in open_to_auto(problem, given):
         found["rule"] = MonteCarlo(1)  # a placeholder that fits every measure, until the pilot has chosen
     steps = positive_integer("steps", found["steps"])
@@ -89,15 +98,48 @@ def resolve(
         _kind("method", found["method"], (AbstractMethod, Auto), "fr.DelayedTarget()"),
         _kind("rule", found["rule"], AbstractRule, "fr.MonteCarlo(8)"),
         as_network(found["network"]),
-        as_optimizer(found["optimizer"]),
+        optimizer,
         steps,
         positive_integer("batch", found["batch"]),
         _average(found["average"]),
         seed_numbers(seeds),
         max(1, steps // RECORDS) if record_every is None else positive_integer("record_every", record_every),
-        precision,
+        precision or ("float64" if optimizer.is_second_order else "float32"),
         None if stop is None else _kind("stop", stop, AbstractStop, "fr.Tolerance(1e-3)"),
     )
+
+
+def for_second_order(problem: Equation, given: Defaults) -> Defaults:
+    """The defaults of an optimiser of second order: where neither method nor rule is given, nodes without noise, if there are any that fit;
+    then a few hundred steps of few points are enough, and the last parameters are better than their mean."""
+    method, rule = given.method, given.rule
+    if method is None and rule is None:
+        rule = _without_noise(problem)
+        method = None if rule is None else Standard()
+    at_last = rule or problem.defaults.rule or GENERAL.rule
+    assert at_last is not None
+    if isinstance(method, Auto) or any(one.is_random for one in problem.rules(at_last)):
+        return Defaults()
+    areas = 1 + sum(not isinstance(condition.law, Point) for condition in problem.conditions)
+    return Defaults(method, rule, steps=SECOND_ORDER_STEPS, batch=min(SECOND_ORDER_ROWS // areas, LARGEST_BATCH), average=0.0)
+
+
+def _without_noise(problem: Equation) -> AbstractRule | None:
+    """The problem's own rule where it has no noise, else Gauss nodes; None where they do not fit, or would be too many."""
+    own = problem.defaults.rule
+    if own is not None and not any(one.is_random for one in problem.rules(own)):
+        return own
+    measures = []
+    for residual in (problem, *problem.conditions):
+        x = residual.law.sample(jax.random.key(0))
+        measures += [integral.measure(x) for integral in residual.integrals if integral.rule is None]
+    axes = max((len(measure.bases) for measure in measures), default=0)
+    if axes not in NODES:
+        return None
+    rule = Gauss(NODES[axes])
+    given = any(measure.samples is not None for measure in measures)
+    fits = not given and all(map(rule.fits, measures)) and not any(one.is_random for one in problem.rules(rule))
+    return rule if fits else None
 
 
 DEFAULTED = tuple(field.name for field in dataclasses.fields(Defaults))

@@ -5,7 +5,6 @@ from collections.abc import Callable
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import optax
 from jax.sharding import Mesh
 from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
@@ -16,6 +15,7 @@ from fredholm.functions.field import Field
 from fredholm.methods.protocol import ema_weight, lerp
 from fredholm.training.devices import over_seeds
 from fredholm.training.settings import RunSettings
+from fredholm.training.update import AbstractUpdate, update_of
 
 
 class TrainState(eqx.Module):
@@ -35,13 +35,13 @@ class Step(eqx.Module):
     """One step of one seed, ready to compile. Points and networks are arguments of the call."""
 
     settings: RunSettings
-    transformation: optax.GradientTransformation  # the optimiser, built for this number of steps
+    update: AbstractUpdate  # the optimiser, built for this number of steps
     tile: int | None = None  # x that go through the forward and backward pass together; None: the whole batch
 
     @classmethod
     def of(cls, settings: RunSettings) -> "Step":
         """The step of a run."""
-        return cls(settings, settings.optimizer.build(settings.steps))
+        return cls(settings, update_of(settings))
 
     def init(self, equation: Equation, key: Key[Array, ""]) -> TrainState:
         """The state of one seed before its first step."""
@@ -51,7 +51,7 @@ class Step(eqx.Module):
         u = Field(network, unknowns, equation.inputs, equation.outputs)
         return TrainState(
             u,
-            self.transformation.init(eqx.filter(u, eqx.is_inexact_array)),
+            self.update.init(u),
             settings.known_method.init(u),
             u if settings.average > 0 else None,
             alive=jnp.asarray(True),
@@ -64,16 +64,18 @@ class Step(eqx.Module):
         """Loss and gradient on fresh points, the update of the optimiser, and the update of the method."""
         settings, method = self.settings, self.settings.known_method
         key, next_key = (jax.random.fold_in(keys.data, number) for number in (step, step + 1))
-        (loss, info), gradient = method.loss_and_gradient(state.u, state.method, equation, settings.rules, settings.batch, key, self.tile)
-        updates, optimizer = self.transformation.update(gradient, state.optimizer, eqx.filter(state.u, eqx.is_inexact_array))
-        u = eqx.apply_updates(state.u, updates)
+        moved = self.update(state.u, state.optimizer, state.method, equation, key, step, self.tile)
+        u, loss = moved.u, moved.loss
         bad = ~(jnp.abs(loss) < state.limit) & (state.failed_at < 0)
         failed_at = jnp.where(bad, step, state.failed_at)
         failed_loss = jnp.where(bad, loss, state.failed_loss)
         after = method.update(u, state.method, equation, settings.batch, step, next_key)
         # The average of the parameters is the answer; the initial network has no weight in it.
         average = None if state.average is None else lerp(state.average, u, ema_weight(step, settings.average))
-        return TrainState(u, optimizer, after, average, state.alive, failed_at, failed_loss, state.limit), {"loss": loss, **info}
+        return TrainState(u, moved.optimizer, after, average, state.alive, failed_at, failed_loss, state.limit), {
+            "loss": loss,
+            **moved.info,
+        }
 
 
 def compile_chunk(

@@ -14,7 +14,7 @@ from fredholm.common.keys import seed_keys
 from fredholm.storage.files import Arrays
 from fredholm.storage.run_folder import flatten, unflatten
 from fredholm.training.callbacks import AbstractCallback
-from fredholm.training.devices import EVERYWHERE, SEEDS, place, seed_mesh, seeds_at_once
+from fredholm.training.devices import CACHED, EVERYWHERE, SEEDS, place, seed_mesh, seeds_at_once
 from fredholm.training.recording import Recorder
 from fredholm.training.settings import RunSettings
 from fredholm.training.status import SeedStatus, Status, failure
@@ -45,7 +45,9 @@ class Training:
         self.arrays = place(arrays, self.mesh)
         self._zeros = self._sums = place(start.sums, self.mesh)
         self.keys = place(start.keys, self.mesh)
-        together = seeds_at_once(len(settings.seeds) // self.mesh.size, known.largest)
+        # Steps of second order solve a linear system for each seed. On a CPU these go one by one: a batch of them can hang in LAPACK.
+        largest = 2 * CACHED if settings.optimizer.is_second_order else known.largest
+        together = seeds_at_once(len(settings.seeds) // self.mesh.size, largest)
         self._chunk = compile_chunk(self.one_step, self.static, start.equation, self.mesh, together, is_short)
         self._recorder = Recorder(settings, self.static, start.equation, self.mesh, together)
         self.step = 0
