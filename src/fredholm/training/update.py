@@ -245,7 +245,7 @@ class Preconditioned(AbstractUpdate):
         along = state.inverse @ (0.5 * ravel_pytree(gradient)[0])
         along = shortened(along, jnp.diag(state.matrix))
         move, inner = self.transformation.update(along, state.optimizer, vector)
-        return Moved(build(optax.apply_updates(vector, move)), state._replace(optimizer=inner), loss, info)
+        return Moved(build(vector + jnp.asarray(move)), state._replace(optimizer=inner), loss, info)
 
 
 def update_of(settings: RunSettings) -> AbstractUpdate:
