@@ -56,6 +56,7 @@ RULES = {
     "smolyak-leja": fr.Smolyak(fr.Leja(1), 1),
     "smolyak-gauss-shift": fr.Smolyak(fr.Gauss(1), 2, fr.Shift()),
     "importance": fr.Importance(fr.MonteCarlo(4), tilted),
+    "antithetic": fr.Antithetic(2),
     "shared": fr.Shared(fr.MonteCarlo(4)),
 }
 METHODS = {

@@ -107,6 +107,7 @@ PAIRWISE = [
     ("smoluchowski-constant", "importance", "double-split"),
     ("smoluchowski-golovin", "gauss", "standard"),
     ("smoluchowski-constant", "shared", "double-split"),
+    ("smoluchowski-golovin", "antithetic", "double-all"),
 ]
 
 

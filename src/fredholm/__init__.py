@@ -49,6 +49,7 @@ from fredholm.results.load import load
 from fredholm.results.solution import Solution
 from fredholm.rules import (
     AdditiveRecursion,
+    Antithetic,
     ClenshawCurtis,
     Even,
     Focused,
@@ -81,6 +82,7 @@ __all__ = [
     "AbsPower",
     "Adam",
     "AdditiveRecursion",
+    "Antithetic",
     "Auto",
     "Ball",
     "Box",

@@ -1,5 +1,6 @@
 """Integration rules: nodes and weights for any domain."""
 
+from fredholm.rules.antithetic import Antithetic
 from fredholm.rules.base import AbstractNodeRule, AbstractRandomization, AbstractRule
 from fredholm.rules.even import Even
 from fredholm.rules.focused import Focused
@@ -22,6 +23,7 @@ __all__ = [
     "AbstractSequence",
     "AbstractTensorRule",
     "AdditiveRecursion",
+    "Antithetic",
     "ClenshawCurtis",
     "Even",
     "Focused",
