@@ -53,6 +53,13 @@ def no_pilot(request, monkeypatch):
         monkeypatch.setattr(settings, "GENERAL", dataclasses.replace(settings.GENERAL, method=fr.DelayedTarget()))
 
 
+@pytest.fixture(autouse=True)
+def no_scaling(request, monkeypatch):
+    """Tests that train do not look for the units of their equation, which takes half a second each time; test_scaled.py does."""
+    if "scaling" not in request.keywords:
+        monkeypatch.setattr(fr.MLP, "needs_frame", False)
+
+
 @pytest.fixture
 def key():
     return jax.random.key(7)

@@ -151,7 +151,7 @@ def test_points_a_step_count_every_node(compared):
 def test_settings_read_like_python(compared):
     shown = compared["standard"].shown().settings
     assert shown["rule"] == "MonteCarlo(n=2)"
-    assert shown["network"] == "MLP(width=4, depth=1, activation='silu')"
+    assert shown["network"] == "MLP(width=4, depth=1, activation='silu', scaled=True)"
     assert "stop" not in shown, "it was not given"
 
 

@@ -86,6 +86,7 @@ EXAMPLES = [
     fr.Even(2, fr.Rotation()),
     fr.Auto(points=64, using=fr.DoubleSampling("all")),
     fr.MLP(32, 2, "tanh"),
+    fr.Scaled(fr.MLP(4, 1, scaled=False), (0.5,), (0.5,), (0.0,), (2.0,), ((1.0,), (0.5, 8.0))),
     fr.Constrained(fr.MLP(), problems.InsideBall(0.75)),
     fr.Adam(1e-2, fr.Cosine(0.1)),
     fr.Adam(),
@@ -162,7 +163,7 @@ def test_every_argument_is_written_by_name():
         _, written = serialisation.arguments_of(value)
         # Left out by their recipes: weights of charges that are drawn, which have none, and the published initial density.
         assert named - set(written) <= {"weights", "initial"}, type(value)
-    assert to_text(fr.MLP(64, 3, "tanh")) == "MLP(width=64, depth=3, activation='tanh')"
+    assert to_text(fr.MLP(64, 3, "tanh")) == "MLP(width=64, depth=3, activation='tanh', scaled=True)"
     assert to_text(fr.Adam()) == "Adam(learning_rate=0.001, schedule=ConstantRate(), b1=0.9, b2=0.999, eps=1e-08)"
     assert to_text(fr.Product(fr.Point(0.0), fr.Point())) == "Product(Point(0.0), Point())"
 
@@ -318,7 +319,7 @@ def test_what_has_no_numbers_to_write_is_opaque():
         ("MLQ(3)", "unknown name 'MLQ'. Did you mean 'MLP'?"),
         ("Smolyak(Gaus(1), 3)", "Did you mean 'Gauss'?"),
         ("MLP(widht=3)", "unknown argument of MLP 'widht'. Did you mean 'width'?"),
-        ("MLP(1, 2, 'tanh', 4)", "MLP: too many positional arguments; expected MLP(width, depth, activation)"),
+        ("MLP(1, 2, 'tanh', True, 4)", "MLP: too many positional arguments; expected MLP(width, depth, activation, scaled)"),
         ("Even()", "missing a required argument: 'n'; expected Even(n, randomize)"),
         ("Standard(tau=3)", "Standard: got an unexpected keyword argument 'tau'; expected Standard()"),
         ("MLP(width=1, width=2)", "'width' twice"),

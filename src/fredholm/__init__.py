@@ -42,6 +42,7 @@ from fredholm.equation.residual import Integral
 from fredholm.equation.view import View
 from fredholm.functions.constrained import Constrained
 from fredholm.functions.mlp import MLP
+from fredholm.functions.scaled import Scaled
 from fredholm.methods import Auto, DelayedTarget, DoubleSampling, Standard
 from fredholm.optimizers import Adam, ConstantRate, Cosine, GaussNewton, Muon
 from fredholm.results.errors import Interrupted, SolveError
@@ -135,6 +136,7 @@ __all__ = [
     "Product",
     "QuasiMonteCarlo",
     "Rotation",
+    "Scaled",
     "Scramble",
     "SeedStatus",
     "Shared",

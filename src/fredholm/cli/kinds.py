@@ -24,6 +24,7 @@ from fredholm.training.settings import GENERAL
 MADE_OF_OTHERS = {
     "Smolyak": "Smolyak(Gauss(1), 3)",
     "Shared": "Shared(MonteCarlo(16))",
+    "Scaled": "Scaled(MLP(32, 2))",
     "Importance": "Importance(MonteCarlo(16), Normal((0.0,)))",
 }
 

@@ -28,6 +28,7 @@ from fredholm.functions.constrained import Constrained, Form, Formed
 from fredholm.functions.field import Field, Function
 from fredholm.functions.mlp import MLP, Perceptron
 from fredholm.functions.protocol import AbstractNetwork
+from fredholm.functions.scaled import Rescaled
 from fredholm.methods.protocol import AbstractMethod, Rows, Trained, independent_rows
 from fredholm.optimizers.adam import Adam
 from fredholm.optimizers.muon import Muon
@@ -133,6 +134,8 @@ def _dead_units(subject: Trained) -> list[Finding]:
     network, points = _inner(subject), probe_points(subject.equation, POINTS)
     if not isinstance(network, Perceptron) or points is None:
         return []
+    scales = _in_form(subject)
+    points = jax.vmap(scales.inside)(points) if isinstance(scales, Rescaled) else points
     dead = total = 0
     for values in jax.vmap(network.hidden)(points):
         spread = np.ptp(np.asarray(values), axis=0)
@@ -154,7 +157,12 @@ def _dead_units(subject: Trained) -> list[Finding]:
 
 
 def _inner(subject: Trained) -> Function:
-    """The network inside a `Constrained` form, or the network itself."""
+    """The network inside a `Constrained` form and between its scales, or the network itself."""
+    network = _in_form(subject)
+    return network.network if isinstance(network, Rescaled) else network
+
+
+def _in_form(subject: Trained) -> Function:
     network = subject.u.network
     return network.network.network if isinstance(network, Formed) else network
 

@@ -4,5 +4,6 @@ from fredholm.functions.constrained import Constrained
 from fredholm.functions.field import Field
 from fredholm.functions.mlp import ACTIVATIONS, MLP
 from fredholm.functions.protocol import AbstractNetwork, OwnNetwork
+from fredholm.functions.scaled import Scaled
 
-__all__ = ["ACTIVATIONS", "MLP", "AbstractNetwork", "Constrained", "Field", "OwnNetwork"]
+__all__ = ["ACTIVATIONS", "MLP", "AbstractNetwork", "Constrained", "Field", "OwnNetwork", "Scaled"]

@@ -1,12 +1,14 @@
 """Networks inside a form that meets conditions by construction."""
 
+import dataclasses
 from collections.abc import Callable
 
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from fredholm.functions.field import Field
+from fredholm.functions.field import Field, Function
+from fredholm.functions.frame import Frame
 from fredholm.functions.protocol import AbstractNetwork, as_network
 
 Form = Callable[..., Array]  # F(n, x)
@@ -28,6 +30,24 @@ class Constrained(AbstractNetwork):
 
     def build(self, inputs: int, outputs: int, key: Key[Array, ""]) -> "Formed":
         return Formed(Field(self.network.build(inputs, outputs, key), {}, inputs, outputs), self.form)
+
+    def fitted(self, frame: Frame, outputs: int) -> "Constrained":
+        return dataclasses.replace(self, network=self.network.fitted(frame, outputs))
+
+    def around(self, n: Function, inputs: int, outputs: int) -> "Formed":
+        return Formed(Field(self.network.around(n, inputs, outputs), {}, inputs, outputs), self.form)
+
+    @property
+    def needs_frame(self) -> bool:
+        return self.network.needs_frame
+
+    @property
+    def needs_size(self) -> bool:
+        return self.network.needs_size
+
+    @property
+    def residual_units(self) -> tuple[tuple[float, ...], ...]:
+        return self.network.residual_units
 
 
 class Formed(eqx.Module):

@@ -14,6 +14,9 @@ class Frame(eqx.Module):
     above: tuple[bool, ...]  # True where u is evaluated up to infinity
     domain_low: tuple[float, ...]  # the box of the points x themselves
     domain_high: tuple[float, ...]
+    shift: tuple[float, ...] = ()  # the constant about which each output of the innermost network varies; empty: 0
+    size: tuple[float, ...] = ()  # how much it varies, from y, conditions and data; empty: nothing is known
+    units: tuple[tuple[float, ...], ...] = ()  # the size of each residual, of the equation and its conditions; empty: all are near 1
 
     @property
     def center(self) -> tuple[float, ...]:

@@ -1,5 +1,6 @@
 """Perceptrons."""
 
+import dataclasses
 import math
 from collections.abc import Callable, Mapping
 from itertools import pairwise
@@ -10,8 +11,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from fredholm.common.checks import nearest, positive_integer
+from fredholm.functions.frame import Frame
 from fredholm.functions.protocol import AbstractNetwork
 from fredholm.functions.rows_times import rows_times
+from fredholm.functions.scaled import Scaled
 
 WIDEST, DEEPEST = 100_000, 1_000  # beyond, something else is meant, and the memory would end
 ACTIVATIONS: Mapping[str, Callable[[Array], Array]] = {
@@ -25,15 +28,27 @@ ACTIVATIONS: Mapping[str, Callable[[Array], Array]] = {
 
 class MLP(AbstractNetwork):
     r"""A perceptron with `depth` hidden layers of `width` units and a linear output; weights and biases start in
-    $U(\pm 1/\sqrt{\text{fan in}})$, inputs and outputs are not scaled."""
+    $U(\pm 1/\sqrt{\text{fan in}})$. Inputs and outputs are in the units of the equation, as `Scaled` has them."""
 
     width: int = eqx.field(default=64, converter=lambda n: positive_integer("MLP width", n, most=WIDEST))  # units in each hidden layer
     depth: int = eqx.field(default=3, converter=lambda n: positive_integer("MLP depth", n, most=DEEPEST))  # hidden layers
     activation: str = "silu"  # silu, tanh, relu, gelu or sin
+    scaled: bool = True  # map the input to [-1, 1] and the output to the size of u, both found from the equation
 
     def __check_init__(self):
         if self.activation not in ACTIVATIONS:
             raise nearest("activation", self.activation, ACTIVATIONS)
+
+    def fitted(self, frame: Frame, outputs: int) -> AbstractNetwork:
+        return Scaled(dataclasses.replace(self, scaled=False)).fitted(frame, outputs) if self.scaled else self
+
+    @property
+    def needs_frame(self) -> bool:
+        return self.scaled
+
+    @property
+    def needs_size(self) -> bool:
+        return self.scaled
 
     def build(self, inputs: int, outputs: int, key: Key[Array, ""]) -> "Perceptron":
         sizes = list(pairwise((inputs, *[self.width] * self.depth, outputs)))

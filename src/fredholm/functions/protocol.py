@@ -29,6 +29,20 @@ class AbstractNetwork(eqx.Module):
         return False
 
     @property
+    def needs_size(self) -> bool:
+        """True where `fitted` takes the size of u from the frame too, and not only the box."""
+        return False
+
+    def around(self, n: Function, inputs: int, outputs: int) -> Function:
+        """u with the function n in place of the innermost network: n itself, unless there is a form around it."""
+        return n
+
+    @property
+    def residual_units(self) -> tuple[tuple[float, ...], ...]:
+        """The units in which the residuals of the equation and of its conditions are trained; empty: as they are."""
+        return ()
+
+    @property
     def is_linear(self) -> bool:
         """True where u is linear in its parameters. A linear equation is then solved, and not trained."""
         return False

@@ -58,7 +58,7 @@ class PoissonBall(Equation):
             integrals=Integral(Directions(dim), lambda u, x, v: -directional(u, x, v, order=2), at=lambda x, v: x),
             y=lambda x: source(x, jnp.asarray(strengths)),
             exact=lambda x: (1 - jnp.sum(x**2)) * interaction(x, jnp.asarray(strengths)),
-            defaults=MANY_DIMENSIONS.defaults(Constrained(MLP(512, 1, "silu"), InsideBall(1.0)), 2_000, 250),
+            defaults=MANY_DIMENSIONS.defaults(Constrained(MLP(512, 1, "silu", scaled=False), InsideBall(1.0)), 2_000, 250),
         )
 
     def recipe(self) -> dict[str, Any]:

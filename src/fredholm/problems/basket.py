@@ -112,7 +112,7 @@ class Basket(Equation):
             conditions=[Condition(Product(prices, Point(1.0)), call.payoff, weight=10.0)],
             exact=call.price,
             evaluation=Evaluation(at=Product(Prices(dim, SCORED, volatility), times)),
-            defaults=MANY_DIMENSIONS.defaults(MLP(128, 3, "silu"), 6_000, 500),
+            defaults=MANY_DIMENSIONS.defaults(MLP(128, 3, "silu", scaled=False), 6_000, 500),
         )
 
     def recipe(self) -> dict[str, Any]:

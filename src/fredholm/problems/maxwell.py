@@ -72,12 +72,12 @@ class Maxwell(Equation):
             inputs=3,
             outputs=3,
             view=View("xyz", ("A_x", "A_y", "A_z"), through=(0.0, 0.0, 0.0), low=(-1.0, -1.0), high=(1.0, 1.0), output=2, lines=curl),
-            defaults=Defaults(Standard(), Even(32, Rotation()), MLP(64, 5, "tanh"), Muon(3e-3), 10_000, 24),
+            defaults=Defaults(Standard(), Even(32, Rotation()), MLP(64, 5, "tanh", scaled=False), Muon(3e-3), 10_000, 24),
             # The base case of Maxwell's problem, with fewer steps.
             published=Defaults(
                 DelayedTarget(tau=0.75, regularization=64.0, split=1000.0),
                 MonteCarlo(1),
-                MLP(64, 5, "tanh"),
+                MLP(64, 5, "tanh", scaled=False),
                 Adam(1e-3),
                 20_000,
                 400,

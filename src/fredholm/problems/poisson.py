@@ -230,21 +230,21 @@ def _defaults(dim: int, charges: Charges | AbstractDomain) -> Defaults:
     small caps, which uniform nodes miss: half of the nodes are on rays from the charges. There the network starts small, since it keeps a
     part of what it starts with: the weak form cannot see harmonic functions."""
     if dim == 2:
-        return Defaults(Standard(), Even(32, Rotation()), MLP(64, 3, "silu"), Muon(), 10_000, 24)
+        return Defaults(Standard(), Even(32, Rotation()), MLP(64, 3, "silu", scaled=False), Muon(), 10_000, 24)
     if isinstance(charges, AbstractDomain):  # of each seed its own, where no rule knows them
         return _published(dim)
     sizes = np.abs(np.asarray(charges.weights))
     there = sizes > 0
     weights = None if len(set(sizes[there])) == 1 else sizes[there]
     rule = Focused(16, np.asarray(charges.locations)[there], weights) if np.any(there) else MonteCarlo(16)
-    return Defaults(Standard(), rule, Constrained(MLP(64, 5, "silu"), Times(SMALL)), Muon(), 20_000, 64)
+    return Defaults(Standard(), rule, Constrained(MLP(64, 5, "silu", scaled=False), Times(SMALL)), Muon(), 20_000, 64)
 
 
 def _published(dim: int) -> Defaults:
     """As in the published runs, with fewer steps: the base case of the plane, where M = 100 replaces the 1000 of the paper's text, and the
     case of one sample in higher dimension."""
     if dim == 2:
-        method, network, batch = DelayedTarget(tau=0.999, regularization=1.0, split=100.0), MLP(64, 3, "silu"), 400
+        method, network, batch = DelayedTarget(tau=0.999, regularization=1.0, split=100.0), MLP(64, 3, "silu", scaled=False), 400
     else:
-        method, network, batch = DelayedTarget(tau=0.996, regularization=4.0, split=500.0), MLP(64, 5, "silu"), 500
+        method, network, batch = DelayedTarget(tau=0.996, regularization=4.0, split=500.0), MLP(64, 5, "silu", scaled=False), 500
     return Defaults(method, MonteCarlo(1), network, Adam(1e-3), 20_000, batch, average=0.0)

@@ -73,10 +73,16 @@ class Smoluchowski(Equation):
             view=_view(self.coagulation.dim),
             exact=None if reference is None else reference.solve(self.coagulation),
             evaluation=evaluation or Evaluation(at=domain, score="mse"),
-            defaults=Defaults(DelayedTarget(), _nodes(self.coagulation.dim), MLP(64, 3, "silu"), Muon(), 10_000, 47),
+            defaults=Defaults(DelayedTarget(), _nodes(self.coagulation.dim), MLP(64, 3, "silu", scaled=False), Muon(), 10_000, 47),
             # With fewer steps; f has weight 1, so there is no split.
             published=Defaults(
-                DelayedTarget(tau=0.99, regularization=1.0), MonteCarlo(1), MLP(64, 3, "silu"), Adam(1e-3), 20_000, 400, average=0.0
+                DelayedTarget(tau=0.99, regularization=1.0),
+                MonteCarlo(1),
+                MLP(64, 3, "silu", scaled=False),
+                Adam(1e-3),
+                20_000,
+                400,
+                average=0.0,
             ),
         )
 

@@ -18,6 +18,7 @@ from fredholm.equation.estimate import draw, estimate
 from fredholm.equation.probe import measures_of
 from fredholm.equation.reference import can_turn, reference_rule
 from fredholm.equation.residual import Place
+from fredholm.equation.units import in_units
 from fredholm.functions.field import Field
 from fredholm.methods.auto import Auto
 from fredholm.methods.delayed_target import DelayedTarget
@@ -84,7 +85,8 @@ class Pilot:
     """A short training of one seed, and measurements on the network that it produces."""
 
     def __init__(self, auto: Auto, settings: RunSettings):
-        self.auto, self.problem, self.evaluations = auto, settings.problem.for_seed(settings.seeds[0]), 0
+        self.auto, self.evaluations = auto, 0
+        self.problem = in_units(settings.problem.for_seed(settings.seeds[0]), settings.network.residual_units)
         self.measures = measures_of(self.problem)
         # Conditions get the same rule, so it must suit their integrals too.
         self.all_measures = [

@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 from fredholm.common.compiling import filter_compiled_once
 from fredholm.common.keys import Keys
 from fredholm.equation.equation import Equation
+from fredholm.equation.units import in_units
 from fredholm.functions.field import Field
 from fredholm.methods.protocol import ema_weight, lerp
 from fredholm.training.devices import over_seeds
@@ -131,7 +132,7 @@ def begin(step: Step, parts: dict[str, jax.ShapeDtypeStruct], keys: Key[Array, "
 
     It is one program: compiling each part by itself took longer than a short training.
     """
-    problem = step.settings.problem
+    problem = in_units(step.settings.problem, step.settings.network.residual_units)
 
     def one_seed(key: Key[Array, ""]) -> tuple[Keys, Equation | None, TrainState, dict[str, Array]]:
         keys, equation, state = seed_start(step, key)
@@ -145,5 +146,5 @@ def begin(step: Step, parts: dict[str, jax.ShapeDtypeStruct], keys: Key[Array, "
 def seed_start(step: Step, key: Key[Array, ""]) -> tuple[Keys, Equation, TrainState]:
     """The keys, the equation and the first state of one seed."""
     keys = Keys.split(key)
-    equation = step.settings.problem.realize(keys.problem)
+    equation = in_units(step.settings.problem.realize(keys.problem), step.settings.network.residual_units)
     return keys, equation, step.init(equation, keys.network)

@@ -1,6 +1,7 @@
 """Figures 10 to 13: the network."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from fredholm.functions.mlp import MLP
 from fredholm.paper.reproduction.claims import better, similar
@@ -35,10 +36,9 @@ class _Networks:
         def both(mark: str, network: MLP) -> tuple[Run, Run]:
             return standard(scale, family, 1, mark, network=network), delayed(scale, family, mark, network=network)
 
-        width, depth, activation = base.width, base.depth, base.activation
-        self.depths = {n: both(mark("depth", n, depth), MLP(width, n, activation)) for n in DEPTHS}
-        self.widths = {n: both(mark("width", n, width), MLP(n, depth, activation)) for n in WIDTHS}
-        self.activations = {n: both(mark("activation", f, activation), MLP(width, depth, f)) for n, f in ACTIVATIONS.items()}
+        self.depths = {n: both(mark("depth", n, base.depth), replace(base, depth=n)) for n in DEPTHS}
+        self.widths = {n: both(mark("width", n, base.width), replace(base, width=n)) for n in WIDTHS}
+        self.activations = {n: both(mark("activation", f, base.activation), replace(base, activation=f)) for n, f in ACTIVATIONS.items()}
 
 
 def _architecture(scale: Scale, figure: int, family: Family) -> Row:
@@ -98,7 +98,7 @@ def _curves_by_architecture(scale: Scale, figure: int, family: Family) -> list[P
 
 def _learns(scale: Scale, family: Family) -> Claim:
     """ReLU keeps the delayed target from improving at all."""
-    relu = delayed(scale, family, ", activation=relu", network=MLP(family.network.width, family.network.depth, "relu"))
+    relu = delayed(scale, family, ", activation=relu", network=replace(family.network, activation="relu"))
     return Claim(
         f"{NAMES[family.kind]}: with ReLU the delayed target hardly improves (worse by more than 3).",
         better(delayed(scale, family), relu, 1 / 3),

@@ -89,10 +89,12 @@ def smoluchowski(dim: int = 1, loss_rule: AbstractRule | None = None) -> Equatio
 
 
 WEAK = {1: 400, 10: 80, 100: 8, 1000: 1}
-POISSON = Family("poisson-2d", functools.cache(Poisson), 1, WEAK, DelayedTarget(0.999, 1.0, 100.0), MLP(64, 3, "silu"), 0.0226)
-MAXWELL = Family("maxwell", functools.cache(Maxwell), 1, WEAK, DelayedTarget(0.75, 64.0, 1000.0), MLP(64, 5, "tanh"), 0.019)
+POISSON = Family(
+    "poisson-2d", functools.cache(Poisson), 1, WEAK, DelayedTarget(0.999, 1.0, 100.0), MLP(64, 3, "silu", scaled=False), 0.0226
+)
+MAXWELL = Family("maxwell", functools.cache(Maxwell), 1, WEAK, DelayedTarget(0.75, 64.0, 1000.0), MLP(64, 5, "tanh", scaled=False), 0.019)
 SMOLUCHOWSKI = Family(
-    "smoluchowski-1d", smoluchowski, 0, {1: 400, 10: 40, 100: 4, 1000: 1}, DelayedTarget(0.99, 1.0), MLP(64, 3, "silu"), 0.201
+    "smoluchowski-1d", smoluchowski, 0, {1: 400, 10: 40, 100: 4, 1000: 1}, DelayedTarget(0.99, 1.0), MLP(64, 3, "silu", scaled=False), 0.201
 )
 
 
@@ -183,7 +185,7 @@ SINGLE = Family(
     1,
     {1: 500, 10: 100, 100: 10, 200: 10, 300: 10, 400: 10, 500: 10},
     DelayedTarget(0.996, 4.0, 500.0),
-    MLP(64, 5, "silu"),
+    MLP(64, 5, "silu", scaled=False),
     2.0,
 )
 GAUSS_NODES, LEJA_NODES = (3, 14, 28, 45, 66, 91, 120, 153, 190), (3, 6, 10, 15, 21, 28, 36, 45, 55)  # for d = 2 .. 10
