@@ -60,6 +60,13 @@ def no_scaling(request, monkeypatch):
         monkeypatch.setattr(fr.MLP, "needs_frame", False)
 
 
+@pytest.fixture(autouse=True)
+def no_quality(request, monkeypatch):
+    """Tests that print a solution do not measure how good it is, which takes a second each time; test_printed.py does."""
+    if "quality" not in request.keywords:
+        monkeypatch.setattr(sys.modules["fredholm.results.solution"], "qualities", lambda equations, fields: [])
+
+
 @pytest.fixture
 def key():
     return jax.random.key(7)

@@ -20,10 +20,12 @@ from fredholm.common.findings import Report
 from fredholm.common.statistics import bootstrap_interval
 from fredholm.diagnostics.certificate import Certificate, certificates
 from fredholm.diagnostics.diagnosis import diagnose
+from fredholm.diagnostics.quality import Quality, qualities
 from fredholm.equation.equation import Equation
 from fredholm.functions.field import Field, Function
 from fredholm.methods.protocol import AbstractMethod, Trained
 from fredholm.report.solved import Shown
+from fredholm.results.printed import described
 from fredholm.rules.base import AbstractRule
 from fredholm.storage.files import Arrays
 from fredholm.storage.run_folder import RunFolder
@@ -81,6 +83,7 @@ class Solution:
         # Each stacked over the seeds: the answer, the delayed copy, and the network itself. Without averaging the last is the answer.
         self._u, self._target, self._main = u, target, u if main is None else main
         self._scores: dict[str, np.ndarray] | None = None  # a cache of evaluate(), for tables and figures
+        self._qualities: list[Quality] | None = None  # a cache of quality(), for printing
         self._arrays = arrays  # the whole training state by path, so that a saved solution can be resumed
 
     @classmethod
@@ -289,6 +292,20 @@ class Solution:
             self._scores = scores
         return scores
 
+    def quality(self, *, problem: Equation | None = None) -> list[Quality]:
+        """How well each seed satisfies the equation, its conditions and data, relative to their terms: `solution.quality()[0].residual`.
+
+        It needs no exact solution, and is measured once, on first use, with fresh points and nodes. `print(solution)` shows it.
+        """
+        if problem is None and self._qualities is not None:
+            return self._qualities
+        equation = self._problem(problem)
+        with self._precision():
+            found = qualities([equation.for_seed(seed) for seed in self.seeds], [_member(self._u, at) for at in range(len(self.seeds))])
+        if problem is None:
+            self._qualities = found
+        return found
+
     def certify(self, *, problem: Equation | None = None) -> list[Certificate]:
         """One `Certificate` for each seed: the numbers of `evaluate(certificate=True)` as objects, with `.loss` and `.error_bound`."""
         problem = self._problem(problem)
@@ -442,22 +459,7 @@ class Solution:
         return f"<table>{rows}</table>"
 
     def _lines(self) -> list[tuple[str, str]]:
-        ended = next((entry.status.value for entry in self.status if not entry.status.is_failure), "every seed failed")
-        lines = [
-            ("solution", self.label),
-            ("status", f"{ended}; {int(self.good.sum())} of {len(self.seeds)} seeds succeeded, {self.steps} steps in {self.seconds:.1f} s"),
-        ]
-        lines += [("", text) for text in describe_failures(self.status, self.seeds)]
-        reasons = (self.record.auto or {}).get("reasons", ())
-        lines += [("" if index else "chosen", text) for index, text in enumerate(reasons)]
-        score = self.score()
-        if score is not None:
-            name, (mean, low, high) = score
-            spread = f"95 % interval over seeds [{low:.3g}, {high:.3g}]" if np.isfinite(low) else "no interval: it needs at least two seeds"
-            lines.append(("error", f"{name} {mean:.3g}, {spread}"))
-        for name, values in self.unknowns.items():
-            lines.append((name, describe_unknown(values[self.good])))
-        return lines
+        return described(self, (self.record.auto or {}).get("reasons", ()))
 
 
 class MeanNetwork(eqx.Module):
@@ -486,14 +488,6 @@ def _rows(points: Array, inputs: int) -> tuple[Float[Array, "n d"], bool]:
 def _member(stacked: Field, at: int) -> Field:
     """The network of one seed."""
     return jax.tree.map(lambda leaf: leaf[at] if eqx.is_array(leaf) else leaf, stacked)
-
-
-def describe_unknown(values: np.ndarray) -> str:
-    """A learned scalar in words: its mean and interval, and the range over the seeds."""
-    mean, low, high = bootstrap_interval(values)
-    if len(values) < 2:
-        return f"{mean:.5g}, one seed"
-    return f"{mean:.5g}, 95 % interval [{low:.5g}, {high:.5g}]; seeds from {values.min():.5g} to {values.max():.5g}"
 
 
 @eqx.filter_jit

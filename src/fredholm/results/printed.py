@@ -1,0 +1,102 @@
+"""What `print(solution)` says: how the training ended, and how good the answer is."""
+
+import math
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from fredholm.diagnostics.quality import LARGE, Quality
+from fredholm.report.solved import Solved
+from fredholm.training.status import describe_failures
+
+SMALL = 1e-4  # a smaller share is not written in per cent
+Lines = list[tuple[str, str]]  # a heading and a text; a continued line has no heading
+
+
+class Measured(Solved, Protocol):
+    """A solution, as it prints itself."""
+
+    def quality(self) -> list[Quality]:
+        """How well each seed satisfies the equation."""
+        ...
+
+
+def described(solution: Measured, reasons: Sequence[str]) -> Lines:
+    """The lines that a solution prints; `reasons` are those of `Auto`."""
+    found, why_not = _qualities(solution)
+    lines = [("solution", solution.label), ("status", _status(solution, found))]
+    lines += [("", text) for text in describe_failures(solution.status, solution.seeds)]
+    lines += [("" if index else "chosen", text) for index, text in enumerate(reasons)]
+    kept = [quality for quality, is_good in zip(found, solution.good, strict=True) if is_good] if found else []
+    if kept:
+        lines.append(("residual", describe_quality(kept)))
+        lines += [("WARNING", text) for text in _warnings(kept)]
+    elif why_not:
+        lines.append(("residual", why_not))
+    score = solution.score()
+    if score is not None:
+        name, (mean, low, high) = score
+        spread = f"95 % interval over seeds [{low:.3g}, {high:.3g}]" if np.isfinite(low) else "no interval: it needs at least two seeds"
+        lines.append(("error", f"{name} {mean:.3g}, {spread}"))
+    return lines + [(name, describe_unknown(values[solution.good])) for name, values in solution.unknowns.items()]
+
+
+def describe_quality(found: Sequence[Quality]) -> str:
+    """The relative residuals of several seeds in one line, each the worst of them."""
+    worst, several = max(found, key=lambda one: one.residual), f", worst of {len(found)} seeds" if len(found) > 1 else ""
+    if math.isnan(worst.residual):
+        text = "not known: with one given sample at each x there is no unbiased estimate"
+    elif worst.residual < worst.uncertainty:
+        text = f"at most {share(worst.residual + worst.uncertainty)} of the equation's terms (what its integrals leave open){several}"
+    else:
+        text = f"{share(worst.residual)} of the equation's terms{several}"
+    for name, shares in (("conditions", [one.conditions for one in found]), ("data", [one.data for one in found])):
+        if shares[0]:
+            text += f"; {name} off by {share(max(map(max, shares)))}"
+    return text
+
+
+def share(value: float) -> str:
+    """A share in per cent; a very small one as a number."""
+    return f"{100 * value:.2g} %" if value >= SMALL else f"{value:.1e}"
+
+
+def describe_unknown(values: np.ndarray) -> str:
+    """A learned scalar in words: its mean, and its spread over the seeds."""
+    if len(values) < 2:
+        return f"{values.mean():.5g}, one seed"
+    return (
+        f"{values.mean():.5g}; spread over {len(values)} seeds [{values.min():.5g}, {values.max():.5g}], which is no interval of the truth"
+    )
+
+
+def _qualities(solution: Measured) -> tuple[list[Quality], str]:
+    """The quality of each seed, or the reason why there is none. Printing must never fail, whatever the user's functions do."""
+    try:
+        return solution.quality(), ""
+    except ValueError as error:
+        return [], f"not known: {error}"
+    except Exception as error:
+        return [], f"not known: {type(error).__name__}: {error}"
+
+
+def _status(solution: Measured, found: Sequence[Quality]) -> str:
+    ended = next((entry.status.value for entry in solution.status if not entry.status.is_failure), "every seed failed")
+    good, seeds = int(solution.good.sum()), len(solution.seeds)
+    well = sum(is_good and not quality.worst > LARGE for quality, is_good in zip(found, solution.good, strict=True)) if found else good
+    text = f"{ended}; {well} of {seeds} seeds succeeded"
+    if well < good:
+        text += f", {good - well} trained to a residual above {share(LARGE)}"
+    return f"{text}, {solution.steps} steps in {solution.seconds:.1f} s"
+
+
+def _warnings(found: Sequence[Quality]) -> list[str]:
+    """Loud words where a seed does not solve the equation or meet its conditions."""
+    residual, condition = max(one.residual for one in found), max((max(one.conditions, default=0.0) for one in found), default=0.0)
+    texts = []
+    if residual > LARGE:
+        texts.append(f"u DOES NOT SOLVE THE EQUATION: the residual is {share(residual)} of its terms. print(solution.diagnose()) says why.")
+    if condition > LARGE:
+        texts.append(f"u DOES NOT MEET ITS CONDITIONS: one is off by {share(condition)}. Give it more weight, or train longer.")
+    return texts
