@@ -102,7 +102,6 @@ EXAMPLES = [
     problems.SaturatingKernel(),
     problems.EvenRadius(4),
     problems.Prices(3, 0.6, 0.3),
-    problems.Times(0.05),
     problems.InsideBalls(**BALLS),
     problems.InsideDiscs(fr.Law(**BALLS, normal=fr.Sphere((0.0, 0.0, 0.0)))),
     problems.RadialGrid(problems.InsideBalls(**BALLS), radii=3),

@@ -7,6 +7,7 @@ from fredholm.domains.disc import Disc
 from fredholm.domains.discrete import Discrete, Jumps, PoissonCounts
 from fredholm.domains.distributions import Exponential, LogNormal, Normal, PowerLaw
 from fredholm.domains.flat import Box, Interval, Simplex
+from fredholm.domains.mixture import Mixture
 from fredholm.domains.normalized_sphere import NormalizedSphere
 from fredholm.domains.offline import Given, Offline
 from fredholm.domains.round import Ball, Circle, Sphere
@@ -36,6 +37,7 @@ __all__ = [
     "Line",
     "LogDistance",
     "LogNormal",
+    "Mixture",
     "Nodes",
     "Normal",
     "NormalizedSphere",

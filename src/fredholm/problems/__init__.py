@@ -12,7 +12,7 @@ from fredholm.problems.inside_ball import InsideBall
 from fredholm.problems.jump_diffusion import JumpDiffusion
 from fredholm.problems.maxwell import InsideDiscs, Maxwell
 from fredholm.problems.parabolic import Parabolic
-from fredholm.problems.poisson import Charges, Poisson, PoissonSeveral, Times
+from fredholm.problems.poisson import Charges, Poisson, PoissonSeveral
 from fredholm.problems.smoluchowski import Smoluchowski
 from fredholm.problems.smoluchowski_exact import SmoluchowskiConstant, SmoluchowskiGolovin
 from fredholm.problems.transport import TransportSlab
@@ -49,7 +49,6 @@ __all__ = [
     "Smoluchowski",
     "SmoluchowskiConstant",
     "SmoluchowskiGolovin",
-    "Times",
     "TransportSlab",
     "Volterra",
     "Volterra2",

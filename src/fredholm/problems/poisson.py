@@ -21,9 +21,9 @@ from fredholm.equation.evaluation import AbstractEvaluation, Evaluation
 from fredholm.equation.operators import directional
 from fredholm.equation.residual import Integral
 from fredholm.equation.view import View
-from fredholm.functions.constrained import Constrained
 from fredholm.functions.field import Function
 from fredholm.functions.mlp import MLP
+from fredholm.functions.scaled import Scaled
 from fredholm.methods.delayed_target import DelayedTarget
 from fredholm.methods.standard import Standard
 from fredholm.optimizers.adam import Adam
@@ -62,15 +62,6 @@ class Charges(eqx.Module):
         r"""$\sum_i q_i\,[\,|\mu_i - c| < r\,]$, the charge inside a ball."""
         inside = jnp.sum((self.locations - ball.center[None, :]) ** 2, axis=-1) < ball.radius**2
         return jnp.sum(jnp.where(inside, self.weights, 0.0))
-
-
-class Times(eqx.Module):
-    r"""The form $u(x) = a\,n(x)$: a network whose values start small, or large."""
-
-    factor: float  # a
-
-    def __call__(self, n: Function, x: Float[Array, "d"]) -> Float[Array, "..."]:
-        return self.factor * n(x)
 
 
 class Poisson(Equation):
@@ -237,7 +228,8 @@ def _defaults(dim: int, charges: Charges | AbstractDomain) -> Defaults:
     there = sizes > 0
     weights = None if len(set(sizes[there])) == 1 else sizes[there]
     rule = Focused(16, np.asarray(charges.locations)[there], weights) if np.any(there) else MonteCarlo(16)
-    return Defaults(Standard(), rule, Constrained(MLP(64, 5, "silu", scaled=False), Times(SMALL)), Muon(), 20_000, 64)
+    network = Scaled(MLP(64, 5, "silu", scaled=False), (0.0,) * dim, (1.0,) * dim, (0.0,), (SMALL,), units=())
+    return Defaults(Standard(), rule, network, Muon(), 20_000, 64)
 
 
 def _published(dim: int) -> Defaults:
