@@ -245,7 +245,8 @@ def candidates(measures: Sequence[AbstractDomain]) -> list[AbstractRule]:
     elif axes <= 2:
         rules = [Gauss(n) for n in ((8, 16, 32) if axes == 1 else (4, 8, 12))]
     else:
-        rules = [_net(n) for n in (16, 64)]
+        # One node may be enough, as for derivatives along random directions, and leaves room for many x.
+        rules = [*(MonteCarlo(n) for n in (1, 2, 4, 8)), *(_net(n) for n in (16, 64))]
     return [rule for rule in rules if all(map(rule.fits, measures))]
 
 
