@@ -51,7 +51,7 @@ def hundred(name: str, problem: Callable[..., fr.Equation], goal: str = "") -> d
     return {f"{name}, d={d}": Line(lambda d=d: problem(d), {}, "relative_l2", name, OURS, d, goal if d == 100 else "") for d in (10, 100)}
 
 
-PLAIN_NETWORK = fr.MLP(64, 5, "silu")
+PLAIN_NETWORK = fr.MLP(64, 5, "silu", scaled=False)
 FOCUS = fr.Focused(16, [[0.0] * 10])
 LINES: dict[str, Line] = {
     **{f"charge, d={d}": charges(d, OURS) for d in (2, 3, 5, 10, 20, 50)},

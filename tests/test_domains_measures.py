@@ -18,6 +18,7 @@ from fredholm.domains import (
     Law,
     Line,
     LogNormal,
+    Mixture,
     Normal,
     NormalizedSphere,
     Point,
@@ -60,6 +61,7 @@ CASES = {
     "power law": (PowerLaw(0.0, 2.0, 3.0), lambda t: t[0] ** 3, 4.0, 3, 1e-9),
     "product": (Product(Interval(0.0, 2.0), Point(3.0), Normal((0.0,), 1.0)), lambda t: t[0] * t[1] * t[2] ** 2, 6.0, 3, 1e-12),
     "half-line in a product": (Product(HalfLine(), Interval(0.0, 2.0)), lambda t: t[1] * jnp.exp(-t[0]), 2.0, 3, 1e-12),
+    "mixture": (Mixture((Normal((1.0,), 2.0), Interval(0.0, 3.0)), (0.5, 0.5)), lambda t: t[0] ** 2, 0.5 * 5 + 0.5 * 3, 8, 1e-9),
     "warped": (Warped(Interval(0.0, 1.0), ((0.0, 0.1, 0.3, 1.0),)), lambda t: t[0] ** 2, 1 / 3, 120, 1e-3),
 }
 
@@ -115,6 +117,7 @@ def test_weights_sum_to_the_mass(name):
         ("exponential", 0.0, 9.0),
         ("log-normal", -1.0, 9.0),
         ("power law", -1.0, 3.0),
+        ("mixture", -9.0, 11.0),
     ],
 )
 def test_the_density_is_that_of_the_measure(name, low, high):

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fredholm.domains import Box, Exponential, HalfLine, Interval, Normal, PowerLaw, Product, Sphere
+from fredholm.domains import Box, Exponential, HalfLine, Interval, Jumps, Mixture, Normal, PowerLaw, Product, Sphere
 from fredholm.rules import Importance, MonteCarlo, QuasiMonteCarlo, Shift, fit_importance
 
 REPLICATES = 4000
@@ -43,6 +43,13 @@ CASES = [
         Box((0.0, 0.0), (1.0, 1.0)),
         lambda t: t[0] * (1 + t[1]),
         0.75,
+    ),
+    # A defensive mixture of the jumps' own law and of one over the peak.
+    (
+        Importance(MonteCarlo(8), Mixture((Normal((0.0,), 1.0), Normal((0.3,), 0.02)), (0.5, 0.5))),
+        Jumps(2.0, Normal((0.0,), 1.0)),
+        peak,
+        2 * PEAK / math.sqrt(2 * math.pi) / math.sqrt(1 + 0.02**2) * math.exp(-0.5 * 0.3**2 / (1 + 0.02**2)),
     ),
     # A function of the integral's domain.
     (Importance(MonteCarlo(8), lambda domain: Exponential(domain.low, 0.4)), HalfLine(2.0), lambda t: jnp.exp(-3 * (t[0] - 2)), 1 / 3),
