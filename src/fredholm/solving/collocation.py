@@ -1,0 +1,148 @@
+"""Collocation: the points x at which a series must satisfy its equation, and the rows of the system that they make."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+from jaxtyping import Array, Float
+
+from fredholm.common.compiling import compiled_once
+from fredholm.domains.base import AbstractDomain, Atoms, Base
+from fredholm.domains.combined import Point
+from fredholm.equation.conditions import Data
+from fredholm.equation.equation import Equation
+from fredholm.equation.estimate import draw, estimate
+from fredholm.equation.residual import AbstractCondition, AbstractResidual
+from fredholm.functions.field import Field
+from fredholm.rules.base import AbstractRule
+
+MOST_AXES = 3  # of the law of x: beyond, its points are a quasi-random sample
+HALF_LINE_END, NORMAL_END = 60.0, 8.0  # the outermost points of an infinite law, in its own scale
+FLOATS = 3_000_000  # numbers that the Jacobians of the rows at work may take at once
+SOFT = 1e-5  # weight of data beside the equation and its conditions: they are fitted among the functions that satisfy these
+
+
+class Block(NamedTuple):
+    """The rows of one residual, at its points."""
+
+    residual: AbstractResidual
+    rules: tuple[AbstractRule, ...]
+    points: Any  # stacked
+    weight: float
+
+
+def points_of_law(law: AbstractDomain, counts: int, at_least: int, clustering: float) -> Any:
+    """Points of a law, stacked: products of Chebyshev points on up to three axes, all atoms or samples, random points on more axes."""
+    bases = law.bases
+    if isinstance(law, Point) or not bases:
+        return jax.vmap(law.sample)(jax.random.split(jax.random.key(0), 1 if law.samples is None else law.samples))
+    free = [base for base in bases if not isinstance(base, Atoms)]
+    if len(free) > MOST_AXES:
+        return jax.vmap(law.sample)(jax.random.split(jax.random.key(5), at_least))
+    axes = [np.arange(float(base.count)) if isinstance(base, Atoms) else _axis_points(base, counts, clustering) for base in bases]
+    z = np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=-1)
+    return jax.vmap(lambda one: law.map(one)[0])(jnp.asarray(z, float))
+
+
+def _axis_points(base: Base, count: int, clustering: float) -> np.ndarray:
+    """Chebyshev points of one axis of a base measure, the ends included."""
+    s = -np.cos(np.pi * np.arange(count) / max(count - 1, 1)) if count > 1 else np.zeros(1)
+    if base is Base.NORMAL:
+        return NORMAL_END * np.sinh(2 * s) / np.sinh(2)
+    if base is Base.HALF_LINE:
+        r = (1 + s) / np.maximum(1 - s, 2 / HALF_LINE_END)
+        return np.minimum(2 * r, HALF_LINE_END)
+    if clustering:
+        return 0.5 * (1 + np.tanh(clustering * s) / np.tanh(clustering))
+    return 0.5 * (1 + s)
+
+
+def blocks_of(
+    equation: Equation, residuals: Sequence[AbstractResidual], rule: AbstractRule, counts: int, at_least: int, clustering: float
+) -> list[Block]:
+    """The rows of the equation and of its conditions; `residuals` are these with the integrals that the rows shall use."""
+    found = []
+    for original, residual in zip((equation, *equation.conditions), residuals, strict=True):
+        rules = tuple(integral.rule or rule for integral in residual.integrals)
+        if isinstance(original, Data):
+            columns = original.points(0, (), jax.random.key(0)) if original.batch is None else None
+            points = columns if columns is not None else jax.vmap(original.law.sample)(jax.random.split(jax.random.key(0), at_least))
+        elif isinstance(original, Equation):
+            points = points_of_law(original.law, counts, at_least, clustering)
+        else:
+            points = points_of_law(original.law, counts, max(1, at_least // 4), clustering)
+        weight = math.sqrt(original.weight) if isinstance(original, AbstractCondition) else 1.0
+        if weight > 0:
+            found.append(Block(residual, rules, points, weight))
+    return found
+
+
+def rows_at(block: Block, u: Field, x: Any) -> Float[Array, "e"]:
+    """The residual at one x."""
+    inside = estimate(block.residual, u, x, draw(block.residual, block.rules, x, jax.random.key(0)))
+    return block.residual.local_residual(u, x) + block.residual.sign * inside
+
+
+class System:
+    """The residuals of all blocks and their derivatives by the parameters of u, as matrices on the host."""
+
+    def __init__(self, blocks: Sequence[Block], skeleton: Field):
+        self._skeleton = skeleton
+        parameters, static = eqx.partition(skeleton, eqx.is_inexact_array)
+        self.start, self._unravel = ravel_pytree(parameters)
+        self._static = static
+        self._evaluate = [self._compiled(block) for block in blocks]
+        self._is_data = [isinstance(block.residual, Data) for block in blocks]
+        self._weights = [block.weight for block in blocks]
+        self._scales: list[float] | None = None
+
+    @property
+    def size(self) -> int:
+        """The number of parameters."""
+        return len(self.start)
+
+    def field(self, theta: np.ndarray) -> Field:
+        """u with these parameters."""
+        return eqx.combine(self._unravel(jnp.asarray(theta, self.start.dtype)), self._static)
+
+    def _compiled(self, block: Block) -> Callable[[Array], tuple[Array, Array]]:
+        def of(theta: Array, x: Any) -> Float[Array, "e"]:
+            return rows_at(block, eqx.combine(self._unravel(theta), self._static), x)
+
+        count = len(jax.tree.leaves(block.points)[0])
+        x = jax.tree.map(lambda leaf: leaf[0], block.points)
+        nodes = sum(rule.size(integral.measure(x)) for integral, rule in zip(block.residual.integrals, block.rules, strict=True))
+        together = max(1, min(count, FLOATS // max(1, self.size * (1 + min(nodes, 64)))))
+
+        def one(theta: Array, x: Any) -> tuple[Array, Array]:
+            value, back = jax.vjp(lambda parameters: of(parameters, x), theta)
+            return value, jax.vmap(lambda row: back(row)[0])(jnp.eye(value.shape[0], dtype=value.dtype))
+
+        points = block.points
+        return compiled_once(lambda theta: jax.lax.map(lambda x: one(theta, x), points, batch_size=together))
+
+    def __call__(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The weighted residuals (r,), and their derivatives (r, p).
+
+        Each block is scaled by the size of its own derivatives, so that units do not matter. Data weigh little beside the equation: they
+        choose among the functions that satisfy it.
+        """
+        found = [evaluate(jnp.asarray(theta, self.start.dtype)) for evaluate in self._evaluate]
+        values = [np.asarray(value, float).reshape(-1) for value, _ in found]
+        slopes = [np.asarray(slope, float).reshape(-1, self.size) for _, slope in found]
+        if self._scales is None:
+            sizes = [float(np.sqrt(np.mean(np.sum(slope**2, axis=1)))) if slope.size else 1.0 for slope in slopes]
+            shares = [SOFT if is_data else 1.0 for is_data in self._is_data]
+            together = zip(self._weights, shares, sizes, values, strict=True)
+            self._scales = [
+                weight * share / ((size if np.isfinite(size) and size > 0 else 1.0) * math.sqrt(len(value)))
+                for weight, share, size, value in together
+            ]
+        values = [scale * value for scale, value in zip(self._scales, values, strict=True)]
+        slopes = [scale * slope for scale, slope in zip(self._scales, slopes, strict=True)]
+        return np.concatenate(values), np.concatenate(slopes)
