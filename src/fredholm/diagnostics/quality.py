@@ -64,14 +64,15 @@ class Quality(eqx.Module):
         return self.residual if math.isnan(self.residual) else max(self.residual, *self.conditions, 0.0)
 
 
-def quality(equation: Equation, u: Field) -> Quality:
-    """How well u satisfies an equation and its conditions, in the present precision."""
-    return qualities([equation], [u])[0]
+def quality(equation: Equation, u: Field, has_rules: bool = False) -> Quality:
+    """How well u satisfies an equation and its conditions, in the present precision. With `has_rules` every integral has a rule of its own
+    that is known to be accurate."""
+    return qualities([equation], [u], has_rules)[0]
 
 
-def qualities(equations: Sequence[Equation], fields: Sequence[Field]) -> list[Quality]:
+def qualities(equations: Sequence[Equation], fields: Sequence[Field], has_rules: bool = False) -> list[Quality]:
     """The same for several seeds, each with its equation and its u: they must differ in their arrays only, and are compiled once."""
-    measures = [_Measure(equations[0], number) for number in range(1 + len(equations[0].conditions))]
+    measures = [_Measure(equations[0], number, has_rules) for number in range(1 + len(equations[0].conditions))]
     is_data = [isinstance(condition, Data) for condition in equations[0].conditions]
     found = []
     for equation, u in zip(equations, fields, strict=True):
@@ -98,12 +99,17 @@ class _Values(NamedTuple):
 class _Measure:
     """Measures one residual, the equation (number 0) or a condition, for one seed after the other."""
 
-    def __init__(self, like: Equation, number: int):
+    def __init__(self, like: Equation, number: int, has_rules: bool):
         residual = _part(like, number)
         self._number = number
-        fine, coarse = (reference_rules(residual, gauss=gauss, net=NET) for gauss in (FINE, COARSE))
-        is_given = any(measure.samples is not None for measure in measures_of(residual))
-        self._fixed = None if is_given or any(rule.is_random for rule in fine) else (fine, coarse)
+        self._fixed: tuple[Sequence[AbstractRule], Sequence[AbstractRule]] | None
+        if has_rules:
+            rules = [integral.rule for integral in residual.integrals if integral.rule is not None]
+            self._fixed = (rules, rules)
+        else:
+            fine, coarse = (reference_rules(residual, gauss=gauss, net=NET) for gauss in (FINE, COARSE))
+            is_given = any(measure.samples is not None for measure in measures_of(residual))
+            self._fixed = None if is_given or any(rule.is_random for rule in fine) else (fine, coarse)
         self._others = None if number == 0 else probe_points(like, POINTS)
         self._like, self._programs = like, dict[bool, Callable[[PyTree], _Values]]()
 

@@ -20,6 +20,7 @@ from fredholm.rules.resolved import graded_levels, levels
 
 PLACES = 12  # points x at which candidates are compared
 ENOUGH = 100  # an error of so many units of rounding is resolved
+FINER = 2  # nodes that check others are at least this many times as many
 GAP = 8  # the nodes of a graded interval stay this many roundings inside of it
 PIECES = 2  # an axis may be singular in its middle
 
@@ -160,7 +161,7 @@ def _split(values: Float[Array, "k e"], sizes: Sequence[int]) -> Iterator[Float[
 
 
 def _chosen(kinds: Sequence[Sequence[Candidate]], sums: list[list[Array]], size: Array) -> tuple[Candidate, Candidate, float]:
-    """The candidate with the fewest nodes that agrees with the best one, that best one, and how far they are apart."""
+    """The candidate with the fewest nodes that agrees with the best one, a finer one to check it, and how far it is from the best."""
     scale = np.maximum(np.max(np.asarray(size), axis=1, keepdims=True), np.finfo(float).tiny)[..., None]  # over x, for each u
 
     def apart(one: Array, other: Array) -> float:
@@ -180,7 +181,8 @@ def _chosen(kinds: Sequence[Sequence[Candidate]], sums: list[list[Array]], size:
     counts = [_cost(candidate) for candidate, _ in candidates]
     fitting = [index for index, error in enumerate(errors) if error <= enough]
     index = min(fitting, key=lambda one: counts[one]) if fitting else int(np.argmin(errors))
-    return candidates[index][0], reference, max(errors[index], changes[best])
+    others = [candidates[one][0] for one in sorted(fitting, key=lambda one: counts[one]) if counts[one] >= FINER * counts[index]]
+    return candidates[index][0], next(iter(others), reference), max(errors[index], changes[best])
 
 
 def _cost(candidate: Candidate) -> int:

@@ -56,7 +56,11 @@ class Chebyshev(AbstractNetwork):
 
     def with_degree(self, degree: Sequence[int]) -> "Chebyshev":
         """The same series with these degrees."""
-        return type(self)(tuple(degree), self.axes)
+        return Chebyshev(tuple(degree), self.axes)
+
+    def on(self, axes: Sequence[AbstractAxis]) -> "Chebyshev":
+        """The same series on other axes."""
+        return Chebyshev(self.degree, axes)
 
     def degrees(self, inputs: int) -> tuple[int, ...]:
         """The degree on each axis."""
@@ -104,6 +108,9 @@ class Fourier(Chebyshev):
 
     def with_degree(self, degree: Sequence[int]) -> "Fourier":
         return Fourier(tuple(degree), self.axes, self.periodic)
+
+    def on(self, axes: Sequence[AbstractAxis]) -> "Fourier":
+        return Fourier(self.degree, axes, self.periodic)
 
 
 def axis_on(frame: Frame, index: int) -> AbstractAxis:

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Key
 
 from fredholm.common.compiling import compiled_once
 from fredholm.domains.base import AbstractDomain, Atoms, Base
@@ -23,7 +23,9 @@ from fredholm.rules.base import AbstractRule
 
 MOST_AXES = 3  # of the law of x: beyond, its points are a quasi-random sample
 HALF_LINE_END, NORMAL_END = 60.0, 8.0  # the outermost points of an infinite law, in its own scale
-FLOATS = 3_000_000  # numbers that the Jacobians of the rows at work may take at once
+FLOATS = 20_000_000  # numbers that the values of all functions at the nodes of some rows may take at once
+CHECKED = 100  # points of a check
+HEAVY = 100_000_000  # from so many evaluations of functions on the program is optimised, which takes longer to compile
 SOFT = 1e-5  # weight of data beside the equation and its conditions: they are fitted among the functions that satisfy these
 
 
@@ -110,6 +112,10 @@ class System:
         """u with these parameters."""
         return eqx.combine(self._unravel(jnp.asarray(theta, self.start.dtype)), self._static)
 
+    def flat(self, u: Field) -> np.ndarray:
+        """The parameters of u as a vector."""
+        return np.asarray(ravel_pytree(eqx.filter(u, eqx.is_inexact_array))[0], float)
+
     def _compiled(self, block: Block) -> Callable[[Array], tuple[Array, Array]]:
         def of(theta: Array, x: Any) -> Float[Array, "e"]:
             return rows_at(block, eqx.combine(self._unravel(theta), self._static), x)
@@ -117,14 +123,15 @@ class System:
         count = len(jax.tree.leaves(block.points)[0])
         x = jax.tree.map(lambda leaf: leaf[0], block.points)
         nodes = sum(rule.size(integral.measure(x)) for integral, rule in zip(block.residual.integrals, block.rules, strict=True))
-        together = max(1, min(count, FLOATS // max(1, self.size * (1 + min(nodes, 64)))))
+        together = max(1, min(count, FLOATS // (self.size * (1 + nodes))))
 
         def one(theta: Array, x: Any) -> tuple[Array, Array]:
             value, back = jax.vjp(lambda parameters: of(parameters, x), theta)
             return value, jax.vmap(lambda row: back(row)[0])(jnp.eye(value.shape[0], dtype=value.dtype))
 
         points = block.points
-        return compiled_once(lambda theta: jax.lax.map(lambda x: one(theta, x), points, batch_size=together))
+        compiled = jax.jit if count * nodes * self.size > HEAVY else compiled_once
+        return compiled(lambda theta: jax.lax.map(lambda x: one(theta, x), points, batch_size=together))
 
     def __call__(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The weighted residuals (r,), and their derivatives (r, p).
@@ -146,3 +153,37 @@ class System:
         values = [scale * value for scale, value in zip(self._scales, values, strict=True)]
         slopes = [scale * slope for scale, slope in zip(self._scales, slopes, strict=True)]
         return np.concatenate(values), np.concatenate(slopes)
+
+
+def relative_residual(equation: Equation, u: Field, key: Key[Array, ""], points: int = CHECKED) -> float:
+    r"""The largest of $\|r\|/(\|f\| + \|\int\| + \|y\|)$ over the equations, and of the conditions' residuals relative to their values or to u,
+    at random points. Every integral has a rule of its own. `diagnostics.quality` is more careful, and takes longer."""
+
+    @compiled_once
+    def compute(u: Field) -> list[tuple[Array, Array]]:
+        found = []
+        size = jnp.zeros(())
+        for index, residual in enumerate((equation, *equation.conditions)):
+            block = Block(residual, tuple(one.rule for one in residual.integrals if one.rule is not None), None, 1.0)
+            x = jax.vmap(residual.law.sample)(jax.random.split(jax.random.fold_in(key, index), points))
+
+            def one(x: Any, residual: AbstractResidual = residual, block: Block = block) -> tuple[Array, Array, Array]:
+                inside = estimate(residual, u, x, draw(residual, block.rules, x, key))
+                local = residual.local_residual(u, x)
+                zero = residual.local_residual(Field(lambda p: jnp.zeros((u.outputs,)), u.unknowns, u.inputs, u.outputs), x)
+                return local + residual.sign * inside, jnp.abs(inside) + jnp.abs(local - zero), jnp.abs(zero)
+
+            r, terms, y = jax.lax.map(one, x, batch_size=8)
+            terms, y = _rms(terms), _rms(jnp.nan_to_num(y))
+            if index == 0:
+                size = jnp.max(terms)
+            found.append((_rms(r), terms + y if index == 0 else jnp.maximum(terms + y, size * jnp.any(terms + y == 0))))
+        return found
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = [np.max(np.asarray(r) / np.maximum(np.asarray(scale), np.finfo(float).tiny)) for r, scale in compute(u)]
+    return float(np.max(shares)) if np.isfinite(shares).all() else np.inf
+
+
+def _rms(values: Float[Array, "n e"]) -> Float[Array, "e"]:
+    return jnp.sqrt(jnp.mean(values**2, axis=0))

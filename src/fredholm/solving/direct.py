@@ -1,0 +1,200 @@
+"""A solve: a series in the frame of the equation, with as many coefficients and nodes as it needs."""
+
+import itertools
+import time
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from fredholm.diagnostics.quality import Quality, quality
+from fredholm.equation.accurate import Accurate, accurate, sample_of
+from fredholm.equation.conditions import Condition
+from fredholm.equation.equation import Equation
+from fredholm.equation.residual import AbstractResidual, call
+from fredholm.functions.axes import AbstractAxis, Ray, Segment, WholeLine
+from fredholm.functions.chebyshev import TENSOR_AXES, Chebyshev, Series, kept_products, sizes_of
+from fredholm.functions.field import Field
+from fredholm.rules.base import AbstractRule
+from fredholm.rules.resolved import Resolved
+from fredholm.solving.collocation import System, blocks_of
+from fredholm.solving.newton import Solved, solve_rows
+
+GROWTH = {1: (24, 64, 160), 2: (8, 16, 24, 32), 3: (6, 10, 14)}  # degrees that are tried, for each number of axes
+CLUSTERING = 9.0  # of a series for a solution that is singular at an end: it is resolved down to 1e-8 of the width
+RESOLVED = 1e-11  # a relative residual below this is as good as it gets
+STALLED = 0.2  # a larger series that leaves more than this share of the residual does not help
+BASE = 8.0  # functions that nodes are tried on: their coefficients fall to 10^-BASE
+TRIED = 2  # functions that nodes are tried on
+
+
+class Attempt(NamedTuple):
+    """A series that was solved for."""
+
+    recipe: Chebyshev
+    u: Field
+    quality: Quality
+    solved: Solved
+    nodes_error: float  # of the integrals, as a share of the integral of |g|
+    seconds: float
+
+    @property
+    def residual(self) -> float:
+        """The largest relative residual; infinite where it is not a number."""
+        worst = self.quality.worst
+        return worst if np.isfinite(worst) else np.inf
+
+
+def attempts(equation: Equation, recipe: Chebyshev, rule: AbstractRule, target: float) -> Iterator[Attempt]:
+    """Series for an equation until one has a relative residual of at most `target`: of growing degree, then on other axes.
+
+    The recipe is fitted to the frame of the equation. With a degree of its own it is the only one.
+    """
+    for kind in kinds_of(recipe):
+        last: Attempt | None = None
+        for series in degrees_of(kind, equation.inputs):
+            attempt = attempted(equation, series, rule, last)
+            yield attempt
+            if attempt.residual <= target:
+                return
+            if last is not None and attempt.residual > STALLED * last.residual:
+                break
+            last = attempt
+
+
+def degrees_of(recipe: Chebyshev, inputs: int) -> list[Chebyshev]:
+    """The recipe with the degrees that are tried."""
+    if recipe.degree is not None:
+        return [recipe.with_degree(recipe.degrees(inputs))]
+    return [recipe.with_degree((degree,) * inputs) for degree in GROWTH.get(inputs, (4,))]
+
+
+def kinds_of(recipe: Chebyshev) -> Iterator[Chebyshev]:
+    """The recipe, then with axes for solutions that are singular at the ends, and with other scales on infinite axes."""
+    yield recipe
+    if recipe.degree is not None:
+        return
+    for change in (_falling, _longer, _shorter, _clustered):
+        axes = tuple(map(change, recipe.axes))
+        if axes != recipe.axes:
+            yield recipe.on(axes)
+
+
+def _falling(axis: AbstractAxis) -> AbstractAxis:
+    if isinstance(axis, Ray):
+        return Ray(axis.end, axis.scale, 2, axis.to_the_right)
+    return WholeLine(axis.center, axis.scale, 1) if isinstance(axis, WholeLine) else axis
+
+
+def _longer(axis: AbstractAxis, times: float = 4.0) -> AbstractAxis:
+    if isinstance(axis, Ray):
+        return Ray(axis.end, times * axis.scale, 2, axis.to_the_right)
+    return WholeLine(axis.center, times * axis.scale, 1) if isinstance(axis, WholeLine) else axis
+
+
+def _shorter(axis: AbstractAxis) -> AbstractAxis:
+    return _longer(axis, 0.25)
+
+
+def _clustered(axis: AbstractAxis) -> AbstractAxis:
+    return Segment(axis.low, axis.high, CLUSTERING) if isinstance(axis, Segment) else axis
+
+
+def attempted(equation: Equation, recipe: Chebyshev, rule: AbstractRule, last: Attempt | None) -> Attempt:
+    """One series, solved for and checked with other nodes and points."""
+    begin = time.perf_counter()
+    network = recipe.build(equation.inputs, equation.outputs, jax.random.key(0))
+    unknowns = {name: jnp.asarray(value, float) for name, value in equation.unknowns.items()}
+    skeleton = Field(network, unknowns, equation.inputs, equation.outputs)
+    found = nodes_of(equation, skeleton, rule)
+    parts: Sequence[AbstractResidual] = (equation, *equation.conditions)
+    work = [one.on(part) for one, part in zip(found, parts, strict=True)]
+    clustering = max((axis.clustering for axis in recipe.axes if isinstance(axis, Segment)), default=0.0)
+    size = sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(skeleton, eqx.is_inexact_array)))
+    counts = 2 * (max(recipe.degrees(equation.inputs)) + 2)
+    system = System(blocks_of(equation, work, rule, counts, 3 * size, clustering), skeleton)
+    solved = _from_starts(system, skeleton, equation, last)
+    u = system.field(solved.parameters)
+    finer = [one.on(part, finer=True) for one, part in zip(found, parts, strict=True)]
+    check = eqx.tree_at(lambda e: (e.integrals, e.conditions), equation, (finer[0].integrals, tuple(finer[1:])))
+    measured = quality(check, u, has_rules=True)
+    return Attempt(recipe, u, measured, solved, max((one.error for one in found), default=0.0), time.perf_counter() - begin)
+
+
+def nodes_of(equation: Equation, skeleton: Field, rule: AbstractRule) -> list[Accurate]:
+    """Nodes for the integrals of the equation and of each condition."""
+    found = []
+    for index, residual in enumerate((equation, *equation.conditions)):
+        if isinstance(rule, Resolved):
+            nodes = accurate(residual, trials(skeleton), sample_of(residual, jax.random.fold_in(jax.random.key(9), index)))
+        else:
+            own = tuple(eqx.tree_at(lambda one: one.rule, one, one.rule or rule, is_leaf=lambda x: x is None) for one in residual.integrals)
+            nodes = Accurate(own, own, 0.0)
+        if nodes is None:
+            raise ValueError(
+                "a series needs fixed nodes, and a measure of the equation has too many axes or is known by given samples only. "
+                "Give rule=fr.MonteCarlo(n), for a solve by random samples, or a network: network=fr.MLP()."
+            )
+        found.append(nodes)
+    return found
+
+
+def trials(skeleton: Field) -> list[Field]:
+    """Functions of the class that are positive and vary on all its scales."""
+    network = skeleton.network
+    assert isinstance(network, Series)
+    sizes = sizes_of(network.degrees, network.axes)
+    products = np.array(list(itertools.product(*map(range, sizes)))) if len(sizes) <= TENSOR_AXES else kept_products(network.degrees, sizes)
+    order = np.sum(products / np.maximum(np.array(sizes) - 1, 1), axis=1)
+    found = []
+    for number in range(TRIED):
+        c = np.random.default_rng(number).normal(size=network.coefficients.shape) * 10.0 ** (-BASE * order)
+        c *= 0.5 / np.sum(np.abs(c), axis=1, keepdims=True)
+        c[:, 0] += 1.0
+        found.append(eqx.tree_at(lambda u: u.network.coefficients, skeleton, jnp.asarray(c, network.coefficients.dtype)))
+    return found
+
+
+def _from_starts(system: System, skeleton: Field, equation: Equation, last: Attempt | None) -> Solved:
+    """Newton's method from the last series, or from 0 and where the equation is not affine from constants too."""
+    if last is not None and not last.solved.is_affine:
+        return solve_rows(system, _prolonged(system, skeleton, last))
+    zero = np.asarray(system.start, float)
+    best = solve_rows(system, zero)
+    if best.is_affine:
+        return best
+    for constant in _constants(equation):
+        coefficients = jnp.zeros_like(skeleton.network.coefficients).at[:, 0].set(constant)
+        start = system.flat(eqx.tree_at(lambda u: u.network.coefficients, skeleton, coefficients))
+        other = solve_rows(system, start)
+        best = other if other.residual < 0.5 * best.residual else best
+    return best
+
+
+def _constants(equation: Equation) -> list[float]:
+    """Values that u may be near to: those of conditions at a point, and 1."""
+    key, found = jax.random.key(0), [1.0]
+    for condition in equation.conditions:
+        if isinstance(condition, Condition):
+            value = np.asarray(call(condition.value, condition.law.sample(key)), float)
+            found += [float(one) for one in np.ravel(value) if np.isfinite(one) and one not in (0.0, 1.0)]
+    return found[:3]
+
+
+def _prolonged(system: System, skeleton: Field, last: Attempt) -> np.ndarray:
+    """The parameters of the larger series that equals the last one."""
+    old, new = last.u.network, skeleton.network
+    if len(old.axes) > TENSOR_AXES:
+        before = [tuple(row) for row in kept_products(old.degrees, sizes_of(old.degrees, old.axes))]
+        place = {tuple(row): index for index, row in enumerate(kept_products(new.degrees, sizes_of(new.degrees, new.axes)))}
+    else:
+        before = list(itertools.product(*map(range, sizes_of(old.degrees, old.axes))))
+        place = {row: index for index, row in enumerate(itertools.product(*map(range, sizes_of(new.degrees, new.axes))))}
+    kept = [(index, place[row]) for index, row in enumerate(before) if row in place]
+    c = np.zeros(new.coefficients.shape)
+    c[:, [at for _, at in kept]] = np.asarray(old.coefficients)[:, [index for index, _ in kept]]
+    u = Field(eqx.tree_at(lambda s: s.coefficients, new, jnp.asarray(c)), last.u.unknowns, skeleton.inputs, skeleton.outputs)
+    return system.flat(u)
