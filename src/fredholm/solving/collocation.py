@@ -17,7 +17,7 @@ from fredholm.domains.combined import Point
 from fredholm.equation.conditions import Data
 from fredholm.equation.equation import Equation
 from fredholm.equation.estimate import draw, estimate
-from fredholm.equation.residual import AbstractCondition, AbstractResidual
+from fredholm.equation.residual import AbstractCondition, AbstractResidual, network_point
 from fredholm.functions.field import Field
 from fredholm.rules.base import AbstractRule
 
@@ -156,14 +156,18 @@ class System:
 
 
 def relative_residual(equation: Equation, u: Field, key: Key[Array, ""], points: int = CHECKED) -> float:
-    r"""The largest of $\|r\|/(\|f\| + \|\int\| + \|y\|)$ over the equations, and of the conditions' residuals relative to their values or to u,
-    at random points. Every integral has a rule of its own. `diagnostics.quality` is more careful, and takes longer."""
+    r"""The largest of $\|r\|/(\|f\| + \|\int\| + \|y\|)$ over the equations at random points, and the same for the conditions.
+
+    Every integral has a rule of its own. `diagnostics.quality` is more careful, and takes longer.
+    """
 
     @compiled_once
     def compute(u: Field) -> list[tuple[Array, Array]]:
         found = []
         size = jnp.zeros(())
         for index, residual in enumerate((equation, *equation.conditions)):
+            if isinstance(residual, Data):
+                continue  # its noise is a part of it
             block = Block(residual, tuple(one.rule for one in residual.integrals if one.rule is not None), None, 1.0)
             x = jax.vmap(residual.law.sample)(jax.random.split(jax.random.fold_in(key, index), points))
 
@@ -174,10 +178,11 @@ def relative_residual(equation: Equation, u: Field, key: Key[Array, ""], points:
                 return local + residual.sign * inside, jnp.abs(inside) + jnp.abs(local - zero), jnp.abs(zero)
 
             r, terms, y = jax.lax.map(one, x, batch_size=8)
-            terms, y = _rms(terms), _rms(jnp.nan_to_num(y))
+            terms = _rms(terms) + _rms(jnp.nan_to_num(y))
             if index == 0:
-                size = jnp.max(terms)
-            found.append((_rms(r), terms + y if index == 0 else jnp.maximum(terms + y, size * jnp.any(terms + y == 0))))
+                point = network_point(x)
+                size = jnp.max(terms) if point is None else jnp.sqrt(jnp.mean(jax.vmap(u)(point) ** 2))
+            found.append((_rms(r), terms if index == 0 else jnp.maximum(terms, size)))  # a condition u = 0 is compared with u elsewhere
         return found
 
     with np.errstate(divide="ignore", invalid="ignore"):

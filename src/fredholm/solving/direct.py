@@ -10,7 +10,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from fredholm.diagnostics.quality import Quality, quality
 from fredholm.equation.accurate import Accurate, accurate, sample_of
 from fredholm.equation.conditions import Condition
 from fredholm.equation.equation import Equation
@@ -20,12 +19,11 @@ from fredholm.functions.chebyshev import TENSOR_AXES, Chebyshev, Series, kept_pr
 from fredholm.functions.field import Field
 from fredholm.rules.base import AbstractRule
 from fredholm.rules.resolved import Resolved
-from fredholm.solving.collocation import System, blocks_of
+from fredholm.solving.collocation import System, blocks_of, relative_residual
 from fredholm.solving.newton import Solved, solve_rows
 
 GROWTH = {1: (24, 64, 160), 2: (8, 16, 24, 32), 3: (6, 10, 14)}  # degrees that are tried, for each number of axes
 CLUSTERING = 9.0  # of a series for a solution that is singular at an end: it is resolved down to 1e-8 of the width
-RESOLVED = 1e-11  # a relative residual below this is as good as it gets
 STALLED = 0.2  # a larger series that leaves more than this share of the residual does not help
 BASE = 8.0  # functions that nodes are tried on: their coefficients fall to 10^-BASE
 TRIED = 2  # functions that nodes are tried on
@@ -36,16 +34,11 @@ class Attempt(NamedTuple):
 
     recipe: Chebyshev
     u: Field
-    quality: Quality
+    check: Equation  # the equation with nodes to check the result
+    residual: float  # the largest relative residual; infinite where it is not a number
     solved: Solved
     nodes_error: float  # of the integrals, as a share of the integral of |g|
     seconds: float
-
-    @property
-    def residual(self) -> float:
-        """The largest relative residual; infinite where it is not a number."""
-        worst = self.quality.worst
-        return worst if np.isfinite(worst) else np.inf
 
 
 def attempts(equation: Equation, recipe: Chebyshev, rule: AbstractRule, target: float) -> Iterator[Attempt]:
@@ -120,8 +113,8 @@ def attempted(equation: Equation, recipe: Chebyshev, rule: AbstractRule, last: A
     u = system.field(solved.parameters)
     finer = [one.on(part, finer=True) for one, part in zip(found, parts, strict=True)]
     check = eqx.tree_at(lambda e: (e.integrals, e.conditions), equation, (finer[0].integrals, tuple(finer[1:])))
-    measured = quality(check, u, has_rules=True)
-    return Attempt(recipe, u, measured, solved, max((one.error for one in found), default=0.0), time.perf_counter() - begin)
+    share = relative_residual(check, u, jax.random.key(17))
+    return Attempt(recipe, u, check, share, solved, max((one.error for one in found), default=0.0), time.perf_counter() - begin)
 
 
 def nodes_of(equation: Equation, skeleton: Field, rule: AbstractRule) -> list[Accurate]:

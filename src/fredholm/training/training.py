@@ -1,6 +1,5 @@
 """The host side of a training: chunks of steps, records, and the callbacks between them."""
 
-import contextlib
 import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from fredholm.storage.files import Arrays
 from fredholm.storage.run_folder import flatten, unflatten
 from fredholm.training.callbacks import AbstractCallback
 from fredholm.training.devices import CACHED, EVERYWHERE, SEEDS, place, seed_mesh, seeds_at_once
+from fredholm.training.engine import drive, history_of
 from fredholm.training.recording import Recorder
 from fredholm.training.settings import RunSettings
 from fredholm.training.status import SeedStatus, Status, failure
@@ -64,18 +64,7 @@ class Training:
 
     def run(self, callbacks: Iterable[AbstractCallback] = ()) -> Status:
         """Trains to the last step, or until a callback ends it; returns how it ended."""
-        with contextlib.ExitStack() as stack:
-            entered = [stack.enter_context(callback.during(self)) for callback in callbacks]
-            ended = None
-            while self.step < self.settings.steps:
-                if (ended := _first(callback.before_chunk(self) for callback in entered)) is not None:
-                    break
-                self.advance(min([self.settings.steps, *(callback.next_stop(self) for callback in entered)]))
-                if (ended := _first(callback.after_chunk(self) for callback in entered)) is not None:
-                    break
-            for callback in entered:
-                callback.at_end(self, ended or Status.FINISHED)
-        return ended or Status.FINISHED
+        return drive(self, callbacks)
 
     def advance(self, stop: int) -> None:
         """Trains up to step `stop`, or for about half a second if that is less; makes a record where one is due."""
@@ -110,12 +99,7 @@ class Training:
 
     def history(self) -> "xarray.Dataset":
         """All records over (seed, step)."""
-        import xarray  # imported on first use: it would take a sixth of the library's import time
-
-        names = list(dict.fromkeys(name for record in self.records for name in record))
-        empty = np.full(len(self.settings.seeds), np.nan)
-        data = {name: (("seed", "step"), np.stack([record.get(name, empty) for record in self.records], axis=1)) for name in names}
-        return xarray.Dataset(data, coords={"seed": list(self.settings.seeds), "step": self.recorded_steps})
+        return history_of(self.settings.seeds, self.records, self.recorded_steps)
 
     def restore(self, arrays: Arrays, step: int, history: "xarray.Dataset", seconds: float) -> None:
         """Continues from a checkpoint."""
@@ -141,8 +125,3 @@ class Training:
         arrays = self.arrays
         states = zip(np.asarray(arrays.alive), np.asarray(arrays.failed_at), np.asarray(arrays.failed_loss), strict=True)
         return [SeedStatus(ended, self.step) if alive else SeedStatus(failure(float(loss)), int(at)) for alive, at, loss in states]
-
-
-def _first(ends: Iterable[Status | None]) -> Status | None:
-    """The first status that is not None."""
-    return next((end for end in ends if end is not None), None)

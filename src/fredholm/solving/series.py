@@ -1,0 +1,153 @@
+"""The solve of an equation by a series, as an engine: it advances from one series to the next, and keeps the best."""
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from fredholm.equation.equation import Equation
+from fredholm.equation.evaluation import METRICS
+from fredholm.functions.chebyshev import Chebyshev
+from fredholm.functions.field import Field
+from fredholm.solving.direct import Attempt, attempts
+from fredholm.storage.run_folder import Arrays, flatten, unflatten
+from fredholm.training.callbacks import AbstractCallback
+from fredholm.training.engine import drive, history_of
+from fredholm.training.settings import RunSettings
+from fredholm.training.status import SeedStatus, Status
+from fredholm.training.step import TrainState
+
+if TYPE_CHECKING:
+    import xarray
+
+RESOLVED = 1e-12  # a relative residual that is at rounding error in double precision
+MOST = 30  # series that are tried, at most
+HOPELESS = 0.3  # a series that leaves this share of the terms is no start for a larger one
+
+
+class SeriesSolve:
+    """A solve by a series. Where all seeds have one equation they have one solution; where each has its own, each is solved.
+
+    The first seed's equation decides on the axes and the degree.
+    """
+
+    def __init__(self, settings: RunSettings, tolerance: float | None = None):
+        recipe = settings.network
+        assert isinstance(recipe, Chebyshev)
+        self.settings = settings
+        self.target = RESOLVED if tolerance is None else tolerance
+        problem = settings.problem
+        self._equations = [problem.for_seed(seed) for seed in settings.seeds] if problem.is_drawn else [problem]
+        self._attempts = self._all_attempts(recipe)
+        self.best: list[Attempt | None] = [None] * len(self._equations)
+        self.step, self.seconds = 0, 0.0
+        self.records: list[dict[str, np.ndarray]] = []
+        self.recorded_steps: list[int] = []
+        self._restored: TrainState | None = None
+
+    def _all_attempts(self, recipe: Chebyshev) -> Iterator[tuple[int, Attempt]]:
+        for attempt in attempts(self._equations[0], recipe, self.settings.rule, self.target):
+            yield 0, attempt
+        first = self.best[0]
+        assert first is not None
+        for index, equation in enumerate(self._equations[1:], start=1):
+            for attempt in attempts(equation, first.recipe, self.settings.rule, self.target):
+                yield index, attempt
+
+    @property
+    def residual(self) -> float:
+        """The largest relative residual of the best series of each equation; infinite before the first."""
+        return max(np.inf if one is None else one.residual for one in self.best)
+
+    def run(self, callbacks: Iterable[AbstractCallback] = ()) -> Status:
+        """Tries series until one is good enough, or none is left."""
+        return drive(self, callbacks)
+
+    def advance(self, stop: int) -> None:
+        """Solves for one more series."""
+        begin = time.perf_counter()
+        found = next(self._attempts, None)
+        if found is not None:
+            index, attempt = found
+            best = self.best[index]
+            if best is None or attempt.residual < best.residual:
+                self.best[index] = attempt
+            self.step += 1
+            self.seconds += time.perf_counter() - begin
+            self._record(attempt)
+        is_done = found is None or (self.residual <= self.target and None not in self.best)
+        if is_done or self.step >= self.settings.steps:
+            first = self.best[0]
+            assert first is not None
+            self.settings = replace(self.settings, steps=max(self.step, 1), network=first.recipe)
+
+    def _record(self, attempt: Attempt) -> None:
+        count = len(self.settings.seeds)
+        values = {"loss": attempt.solved.residual**2, "residual": attempt.residual}
+        values |= {f"unknown_{name}": float(value) for name, value in attempt.u.unknowns.items()}
+        values |= _scored(self._equations[0], attempt)
+        self.records.append({name: np.full(count, value) for name, value in values.items()})
+        self.recorded_steps.append(self.step)
+
+    @property
+    def states(self) -> TrainState:
+        """The states of all seeds, stacked."""
+        if self._restored is not None and self.best[0] is None:
+            return self._restored
+        fields = [one.u for one in self.best if one is not None]
+        count = len(self.settings.seeds)
+        return self._stacked(fields * count if len(self._equations) == 1 else fields + fields[:1] * (count - len(fields)))
+
+    def _stacked(self, fields: list[Field]) -> TrainState:
+        u, count = jax.tree.map(lambda *leaves: jnp.stack(leaves), *fields), len(fields)
+        nothing = {
+            "alive": jnp.ones(count, bool),
+            "failed_at": jnp.full(count, -1),
+            "failed_loss": jnp.zeros(count),
+            "limit": jnp.zeros(count),
+        }
+        return TrainState(u, (), self.settings.known_method.init(u), None, **nothing)
+
+    def history(self) -> "xarray.Dataset":
+        """All records over (seed, step)."""
+        return history_of(self.settings.seeds, self.records, self.recorded_steps)
+
+    def snapshot(self) -> Arrays:
+        """The coefficients of all seeds, by path; nothing before the first solve."""
+        return {} if self.best[0] is None and self._restored is None else flatten(eqx.filter(self.states, eqx.is_array))
+
+    def restore(self, arrays: Arrays, step: int, history: "xarray.Dataset", seconds: float) -> None:
+        """Takes over a finished solve; one that was interrupted starts again, since it takes seconds."""
+        if not arrays:
+            return
+        problem, count = self.settings.problem, len(self.settings.seeds)
+        unknowns = {name: jnp.asarray(value, float) for name, value in problem.unknowns.items()}
+        network = self.settings.network.build(problem.inputs, problem.outputs, jax.random.key(0))
+        parts, static = eqx.partition(self._stacked([Field(network, unknowns, problem.inputs, problem.outputs)] * count), eqx.is_array)
+        self._restored = eqx.combine(jax.tree.map(jnp.asarray, unflatten(parts, arrays)), static)
+        self.step, self.seconds = step, seconds
+        self.recorded_steps = [int(value) for value in history.step]
+        self.records = [{str(name): np.asarray(history[name].sel(step=at)) for name in history} for at in self.recorded_steps]
+
+    def status(self, ended: Status) -> list[SeedStatus]:
+        """The status of each seed: one for which no series was finite has failed."""
+        if self._restored is not None and self.best[0] is None:
+            return [SeedStatus(ended, self.step)] * len(self.settings.seeds)
+        failed = SeedStatus(Status.NONFINITE, self.step)
+        own = [failed if one is None or not np.isfinite(one.residual) else SeedStatus(ended, self.step) for one in self.best]
+        return own * len(self.settings.seeds) if len(self._equations) == 1 else own
+
+
+def _scored(equation: Equation, attempt: Attempt) -> dict[str, float]:
+    """The error against the exact solution, by the problem's own metric."""
+    if equation.exact is None or equation.evaluation is None:
+        return {}
+    points = equation.evaluation.points()
+    truth = equation.truth(points)
+    values = jax.vmap(attempt.u)(points).reshape(truth.shape)
+    return {"error": float(METRICS[equation.evaluation.score](values, truth, points)), "size": float(jnp.sqrt(jnp.mean(values**2)))}
