@@ -18,7 +18,7 @@ LAYERS = [
     {"problems"},
     {"storage"},
     {"training"},
-    {"diagnostics", "report"},
+    {"diagnostics", "report", "solving"},
     {"results"},
     {"api"},
     {"study"},

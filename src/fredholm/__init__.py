@@ -41,6 +41,7 @@ from fredholm.equation.evaluation import Evaluation
 from fredholm.equation.operators import curl, derivative, directional, divergence, gradient, hessian, laplacian
 from fredholm.equation.residual import Integral
 from fredholm.equation.view import View
+from fredholm.functions.chebyshev import Chebyshev, Fourier
 from fredholm.functions.constrained import Constrained
 from fredholm.functions.mlp import MLP
 from fredholm.functions.scaled import Scaled
@@ -62,6 +63,7 @@ from fredholm.rules import (
     Leja,
     MonteCarlo,
     QuasiMonteCarlo,
+    Resolved,
     Rotation,
     Scramble,
     Shared,
@@ -88,6 +90,7 @@ __all__ = [
     "Auto",
     "Ball",
     "Box",
+    "Chebyshev",
     "Circle",
     "ClenshawCurtis",
     "Condition",
@@ -106,6 +109,7 @@ __all__ = [
     "Even",
     "Exponential",
     "Focused",
+    "Fourier",
     "Gauss",
     "GaussNewton",
     "Given",
@@ -137,6 +141,7 @@ __all__ = [
     "ProblemWarning",
     "Product",
     "QuasiMonteCarlo",
+    "Resolved",
     "Rotation",
     "Scaled",
     "Scramble",

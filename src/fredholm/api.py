@@ -3,6 +3,7 @@
 import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import jax
@@ -15,17 +16,22 @@ from fredholm.equation.equation import Defaults, Equation
 from fredholm.functions.protocol import AbstractNetwork
 from fredholm.methods.auto import Auto
 from fredholm.methods.protocol import AbstractMethod
+from fredholm.methods.standard import Standard
 from fredholm.optimizers.protocol import AbstractOptimizer
 from fredholm.results.errors import Interrupted, SolveError
 from fredholm.results.solution import Solution
 from fredholm.rules.base import AbstractRule
+from fredholm.rules.resolved import Resolved
+from fredholm.solving.choice import solved_by_series
+from fredholm.solving.series import SeriesSolve
 from fredholm.storage.run_folder import RunFolder
 from fredholm.training.callbacks import AllFailed, Checkpoints, EarlyStop, Interruption, Progress, TimeBudget
 from fredholm.training.choice import choose
+from fredholm.training.engine import AbstractEngine
 from fredholm.training.fitting import fitted
 from fredholm.training.progress import Shown, announce
 from fredholm.training.record import RunRecord, SavedRun
-from fredholm.training.settings import RunSettings, open_to_auto, resolve, time_budget
+from fredholm.training.settings import RunSettings, is_plain, open_to_auto, resolve, time_budget
 from fredholm.training.status import Status, describe_failures
 from fredholm.training.stopping import AbstractStop
 from fredholm.training.training import Training
@@ -53,6 +59,7 @@ def solve(
     record_every: int | None = None,
     checkpoint_every: int | None = None,
     precision: Literal["float32", "float64"] | None = None,
+    tolerance: float | None = None,
     progress: Shown = None,
     label: str | None = None,
     origin: Mapping[str, Any] | None = None,
@@ -65,10 +72,12 @@ def solve(
 
     Args:
         problem: the equation.
-        method: how the estimated integral becomes a loss; default: the problem's own, else `Auto()`. With `Auto()` a short pilot chooses
-            the method, and those of rule, optimizer, batch and average that are not given. Its reasons are in `solution.record.auto`.
+        method: how the estimated integral becomes a loss; default: the problem's own, else `Auto()`. `Auto()` first tries a series, where
+            neither rule, network nor any setting of a training is given. Where the solution is not smooth enough for that, a short pilot
+            chooses the method, and those of rule, optimizer, batch and average that are not given. Its reasons are in
+            `solution.record.auto`.
         rule: how integrals are estimated, `MonteCarlo(8)`, `Even(16)`, ...
-        network: `MLP(64, 3)`, an Equinox module, or a function key -> module.
+        network: `MLP(64, 3)`, `Chebyshev()`, an Equinox module, or a function key -> module.
         optimizer: `Adam(1e-3)`, or any optax transformation.
         steps: the number of optimiser steps.
         batch: points x in each step.
@@ -80,10 +89,12 @@ def solve(
         out: a new folder for the run: settings, history and checkpoints. `resume(out)` continues it.
         throw: raise `SolveError` if a seed failed; with False, only `solution.status` says so.
         minutes: a time budget; then the training ends, and the solution so far is returned.
-        stop: a rule to stop early, `Tolerance(1e-3)` or `Plateau()`.
+        stop: a rule to stop early, `Plateau()`.
         record_every: steps between two records of the history; default: a hundredth of the run.
         checkpoint_every: steps between two checkpoints; default: about every 20 seconds.
-        precision: float32 or float64; default: float32, and float64 for `GaussNewton`, which needs it.
+        precision: float32 or float64; default: float64 where a series is solved for, and where the tolerance or `GaussNewton` needs it.
+        tolerance: the relative residual to reach, 1e-8 for instance: ‖r‖/(‖f‖ + ‖∫‖ + ‖y‖) at points and nodes that the solve has not used.
+            The status says whether it was reached.
         progress: True, False, None (a bar on a terminal or in a notebook), or a callback between chunks of steps.
         label: the name of the run in tables and figures.
         origin: where the command line found the problem, for the record.
@@ -96,19 +107,26 @@ def solve(
     budget = TimeBudget(time_budget(minutes))  # it starts here: the pilot counts too
     folder = None if out is None else RunFolder.free(out)
     given = Defaults(method, rule, network, optimizer, steps, batch, average)
-    settings = resolve(problem, given, seeds=seeds, record_every=record_every, precision=precision, stop=stop)
+    settings = resolve(problem, given, seeds=seeds, record_every=record_every, precision=precision, stop=stop, tolerance=tolerance)
     check_settings(settings)
-    if precision is None and settings.precision == "float64":
+    if precision is None and settings.optimizer.is_second_order:
         announce(["precision: float64, since steps of second order end at an error of about 1e-4 in float32"], progress)
-    settings = fitted(settings)
-    settings, auto = _chosen(settings, open_to_auto(problem, given), progress)
-    warn_if_ill_posed(settings)
+    engine, auto = None, None
+    if isinstance(settings.method, Auto) and is_plain(given):
+        engine, reasons = solved_by_series(settings, [Progress("series", progress), Interruption(), budget])
+        auto = {"reasons": reasons, "evaluations": 0, "seconds": 0.0 if engine is None else engine.seconds}
+    if engine is None:
+        settings = fitted(settings, rule is not None)
+        settings, auto = _chosen(settings, open_to_auto(problem, given), progress, auto)
+        warn_if_ill_posed(settings)
+    else:
+        settings = engine.settings
     record = RunRecord.of(settings, label, auto, origin)
     with jax.enable_x64(settings.precision == "float64"):
-        training = Training(settings)
+        engine = engine or engine_for(settings)
         if folder is not None:
             folder.make()
-        return _finish(training, record, folder, budget, checkpoint_every, progress, throw)
+        return _finish(engine, record, folder, budget, checkpoint_every, progress, throw)
 
 
 def resume(
@@ -153,26 +171,38 @@ def resume(
     settings = record.settings.rebuilt("resume(path, ...)", **given, steps=total)
     check_settings(settings)
     with jax.enable_x64(settings.precision == "float64"):
-        training = Training(settings)
+        engine = engine_for(settings)
         if saved is not None:
-            training.restore(saved.arrays, done, saved.history, record.seconds)
-        return _finish(training, record.with_steps(total), folder, budget, checkpoint_every, progress, throw)
+            engine.restore(saved.arrays, done, saved.history, record.seconds)
+        return _finish(engine, record.with_steps(total), folder, budget, checkpoint_every, progress, throw)
 
 
-def _chosen(settings: RunSettings, wanted: Sequence[str], progress: Shown) -> tuple[RunSettings, dict[str, Any] | None]:
-    """The settings as `Auto` chooses them, with its reasons; unchanged where a method is given."""
+def engine_for(settings: RunSettings) -> AbstractEngine:
+    """What solves or trains with these settings: classes of functions that are linear in their parameters need no training."""
+    if settings.network.is_linear and not any(rule.is_random for rule in settings.rules):
+        return SeriesSolve(settings)
+    return Training(settings)
+
+
+def _chosen(
+    settings: RunSettings, wanted: Sequence[str], progress: Shown, before: dict[str, Any] | None
+) -> tuple[RunSettings, dict[str, Any] | None]:
+    """The settings as `Auto` chooses them, with its reasons after those from `before`; unchanged where a method is given."""
     if not isinstance(settings.method, Auto):
         return settings, None
+    if settings.network.is_linear and isinstance(settings.rule, Resolved):
+        return replace(settings, method=Standard()), None
     announce([f"pilot: {settings.method.pilot} steps to choose the settings that were not given"], progress)
     choice = choose(settings.method, settings, wanted)
     announce([f"chosen: {reason}" for reason in choice.reasons], progress)
     for reason in choice.reasons:
         logger.info("%s", reason)
-    return choice.settings, choice.recorded()
+    recorded = choice.recorded()
+    return choice.settings, {**recorded, "reasons": [*(before or {}).get("reasons", ()), *recorded["reasons"]]}
 
 
 def _finish(
-    training: Training,
+    engine: AbstractEngine,
     record: RunRecord,
     folder: RunFolder | None,
     budget: TimeBudget,
@@ -184,25 +214,27 @@ def _finish(
 
     def save(ended: Status, is_last: bool) -> None:
         assert folder is not None
-        now = record.at(training.step, training.seconds, training.status(ended))
-        folder.write(training.history(), training.snapshot(), training.step, now.to_json(), now.settings.arrays, is_last)
+        now = record.at(engine.step, engine.seconds, engine.status(ended), engine.settings)
+        folder.write(engine.history(), engine.snapshot(), engine.step, now.to_json(), now.settings.arrays, is_last)
 
-    callbacks = [Progress(record.label, progress), Interruption(), budget, AllFailed(), Warnings(training)]
-    if training.settings.stop is not None:
-        callbacks.append(EarlyStop(training.settings.stop))
+    callbacks = [Progress(record.label, progress), Interruption(), budget]
+    if isinstance(engine, Training):
+        callbacks += [AllFailed(), Warnings(engine)]
+    if engine.settings.stop is not None:
+        callbacks.append(EarlyStop(engine.settings.stop))
     if folder is None:
-        ended = training.run(callbacks)
+        ended = engine.run(callbacks)
     else:
         every = None if checkpoint_every is None else positive_integer("checkpoint_every", checkpoint_every)
         with folder.locked():
-            ended = training.run([Checkpoints(save, every), *callbacks])
-    solution = Solution.of(training, record, ended)
+            ended = engine.run([Checkpoints(save, every), *callbacks])
+    solution = Solution.of(engine, record, ended)
     failures = describe_failures(solution.status, solution.seeds)
     for line in failures:
         logger.warning("%s", line)
     if ended is Status.INTERRUPTED:
         where = f"; continue with: fredholm resume {folder.path}" if folder else "; its state is in .solution of this exception"
-        raise Interrupted(f"interrupted at step {training.step}{where}", solution)
+        raise Interrupted(f"interrupted at step {engine.step}{where}", solution)
     if failures and throw:
         raise SolveError(f"{len(failures)} of {len(solution.status)} seeds failed. " + "; ".join(failures), solution)
     return solution

@@ -1,9 +1,25 @@
-"""Networks for u: perceptrons, constrained forms, the user's own networks, and the field `u` that equations see."""
+"""What u can be: perceptrons, series, constrained forms, the user's own networks; and the field `u` that equations see."""
 
+from fredholm.functions.axes import Loop, Ray, Segment, WholeLine
+from fredholm.functions.chebyshev import Chebyshev, Fourier
 from fredholm.functions.constrained import Constrained
 from fredholm.functions.field import Field
 from fredholm.functions.mlp import ACTIVATIONS, MLP
 from fredholm.functions.protocol import AbstractNetwork, OwnNetwork
 from fredholm.functions.scaled import Scaled
 
-__all__ = ["ACTIVATIONS", "MLP", "AbstractNetwork", "Constrained", "Field", "OwnNetwork", "Scaled"]
+__all__ = [
+    "ACTIVATIONS",
+    "MLP",
+    "AbstractNetwork",
+    "Chebyshev",
+    "Constrained",
+    "Field",
+    "Fourier",
+    "Loop",
+    "OwnNetwork",
+    "Ray",
+    "Scaled",
+    "Segment",
+    "WholeLine",
+]

@@ -30,10 +30,10 @@ from fredholm.rules.base import AbstractRule
 from fredholm.storage.files import Arrays
 from fredholm.storage.run_folder import RunFolder
 from fredholm.training.devices import gather
+from fredholm.training.engine import AbstractEngine
 from fredholm.training.record import RunRecord
 from fredholm.training.settings import FIELDS
 from fredholm.training.status import SeedStatus, Status, describe_failures
-from fredholm.training.training import Training
 
 if TYPE_CHECKING:
     import xarray
@@ -87,13 +87,13 @@ class Solution:
         self._arrays = arrays  # the whole training state by path, so that a saved solution can be resumed
 
     @classmethod
-    def of(cls, training: Training, record: RunRecord, ended: Status) -> "Solution":
+    def of(cls, training: AbstractEngine, record: RunRecord, ended: Status) -> "Solution":
         """The solution of a training in its present state."""
         states, settings = gather(training.states), training.settings
         target = settings.known_method.target(states.u, states.method)
         assert isinstance(target, Field)
         answer = states.u if states.average is None else states.average
-        now = record.at(training.step, training.seconds, training.status(ended))
+        now = record.at(training.step, training.seconds, training.status(ended), settings)
         return cls(now, settings.problem, training.history(), answer, target, training.snapshot(), states.u)
 
     @property

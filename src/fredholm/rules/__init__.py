@@ -10,6 +10,7 @@ from fredholm.rules.interpolatory import ClenshawCurtis, Leja
 from fredholm.rules.monte_carlo import MonteCarlo
 from fredholm.rules.quasi_monte_carlo import QuasiMonteCarlo
 from fredholm.rules.randomize import Rotation, Scramble, Shift
+from fredholm.rules.resolved import Resolved
 from fredholm.rules.sequences import AbstractSequence, AdditiveRecursion, Halton, Lattice, Sobol
 from fredholm.rules.shared import Shared
 from fredholm.rules.smolyak import Smolyak
@@ -34,6 +35,7 @@ __all__ = [
     "Leja",
     "MonteCarlo",
     "QuasiMonteCarlo",
+    "Resolved",
     "Rotation",
     "Scramble",
     "Shared",

@@ -52,8 +52,8 @@ def points_of_law(law: AbstractDomain, counts: int, at_least: int, clustering: f
 
 
 def _axis_points(base: Base, count: int, clustering: float) -> np.ndarray:
-    """Chebyshev points of one axis of a base measure, the ends included."""
-    s = -np.cos(np.pi * np.arange(count) / max(count - 1, 1)) if count > 1 else np.zeros(1)
+    """Chebyshev points of one axis of a base measure. The ends are not among them: f or an integrand may be singular there."""
+    s = -np.cos(np.pi * (np.arange(count) + 0.5) / count)
     if base is Base.NORMAL:
         return NORMAL_END * np.sinh(2 * s) / np.sinh(2)
     if base is Base.HALF_LINE:

@@ -41,15 +41,20 @@ class Attempt(NamedTuple):
     seconds: float
 
 
-def attempts(equation: Equation, recipe: Chebyshev, rule: AbstractRule, target: float) -> Iterator[Attempt]:
+def attempts(equation: Equation, recipe: Chebyshev, rule: AbstractRule, target: float, enough: float) -> Iterator[Attempt]:
     """Series for an equation until one has a relative residual of at most `target`: of growing degree, then on other axes.
 
-    The recipe is fitted to the frame of the equation. With a degree of its own it is the only one.
+    The recipe is fitted to the frame of the equation. With a degree of its own it is the only one. Where one kind of axes ends at `enough`,
+    no other is tried.
     """
+    best = np.inf
     for kind in kinds_of(recipe):
+        if best <= enough:
+            return
         last: Attempt | None = None
         for series in degrees_of(kind, equation.inputs):
             attempt = attempted(equation, series, rule, last)
+            best = min(best, attempt.residual)
             yield attempt
             if attempt.residual <= target:
                 return

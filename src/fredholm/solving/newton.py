@@ -8,7 +8,7 @@ import numpy as np
 Rows = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]  # parameters -> residuals (r,), derivatives (r, p)
 
 ITERATIONS = 60
-AFFINE = 1e-8  # the residual after a full step differs from the predicted one by at most this share: the equation is affine
+AFFINE = 1e-8  # the residual and the derivatives after a full step differ from the predicted ones by at most this share: affine rows
 STAYS = 1e-3  # steps that reduce the residual by a smaller share have converged
 TRUNCATIONS = 10.0 ** np.arange(-8, -16.5, -0.5)  # relative singular values below which a direction may be dropped
 DISCREPANCY = 5.0  # the fewest directions whose residual is at most this many times the least one

@@ -1,7 +1,7 @@
 """The solve of an equation by a series, as an engine: it advances from one series to the next, and keeps the best."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,8 +16,7 @@ from fredholm.functions.chebyshev import Chebyshev
 from fredholm.functions.field import Field
 from fredholm.solving.direct import Attempt, attempts
 from fredholm.storage.run_folder import Arrays, flatten, unflatten
-from fredholm.training.callbacks import AbstractCallback
-from fredholm.training.engine import drive, history_of
+from fredholm.training.engine import AbstractEngine
 from fredholm.training.settings import RunSettings
 from fredholm.training.status import SeedStatus, Status
 from fredholm.training.step import TrainState
@@ -25,22 +24,22 @@ from fredholm.training.step import TrainState
 if TYPE_CHECKING:
     import xarray
 
-RESOLVED = 1e-12  # a relative residual that is at rounding error in double precision
-MOST = 30  # series that are tried, at most
-HOPELESS = 0.3  # a series that leaves this share of the terms is no start for a larger one
+RESOLVED = 1e-11  # a relative residual near rounding error in double precision
+ENOUGH = 1e-7  # where one kind of series ends there, others are tried only for a tolerance
 
 
-class SeriesSolve:
+class SeriesSolve(AbstractEngine):
     """A solve by a series. Where all seeds have one equation they have one solution; where each has its own, each is solved.
 
     The first seed's equation decides on the axes and the degree.
     """
 
-    def __init__(self, settings: RunSettings, tolerance: float | None = None):
+    def __init__(self, settings: RunSettings):
         recipe = settings.network
         assert isinstance(recipe, Chebyshev)
         self.settings = settings
-        self.target = RESOLVED if tolerance is None else tolerance
+        self.target = RESOLVED if settings.tolerance is None else settings.tolerance
+        self._enough = ENOUGH if settings.tolerance is None else settings.tolerance
         problem = settings.problem
         self._equations = [problem.for_seed(seed) for seed in settings.seeds] if problem.is_drawn else [problem]
         self._attempts = self._all_attempts(recipe)
@@ -51,22 +50,18 @@ class SeriesSolve:
         self._restored: TrainState | None = None
 
     def _all_attempts(self, recipe: Chebyshev) -> Iterator[tuple[int, Attempt]]:
-        for attempt in attempts(self._equations[0], recipe, self.settings.rule, self.target):
+        for attempt in attempts(self._equations[0], recipe, self.settings.rule, self.target, self._enough):
             yield 0, attempt
         first = self.best[0]
         assert first is not None
         for index, equation in enumerate(self._equations[1:], start=1):
-            for attempt in attempts(equation, first.recipe, self.settings.rule, self.target):
+            for attempt in attempts(equation, first.recipe, self.settings.rule, self.target, self._enough):
                 yield index, attempt
 
     @property
     def residual(self) -> float:
         """The largest relative residual of the best series of each equation; infinite before the first."""
         return max(np.inf if one is None else one.residual for one in self.best)
-
-    def run(self, callbacks: Iterable[AbstractCallback] = ()) -> Status:
-        """Tries series until one is good enough, or none is left."""
-        return drive(self, callbacks)
 
     def advance(self, stop: int) -> None:
         """Solves for one more series."""
@@ -112,10 +107,6 @@ class SeriesSolve:
             "limit": jnp.zeros(count),
         }
         return TrainState(u, (), self.settings.known_method.init(u), None, **nothing)
-
-    def history(self) -> "xarray.Dataset":
-        """All records over (seed, step)."""
-        return history_of(self.settings.seeds, self.records, self.recorded_steps)
 
     def snapshot(self) -> Arrays:
         """The coefficients of all seeds, by path; nothing before the first solve."""

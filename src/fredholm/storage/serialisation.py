@@ -27,6 +27,7 @@ from fredholm import domains, functions, methods, optimizers, problems, rules
 from fredholm.common.checks import is_concrete, nearest
 from fredholm.equation import evaluation
 from fredholm.equation.equation import Equation
+from fredholm.functions.chebyshev import Series
 from fredholm.functions.constrained import Formed
 from fredholm.functions.mlp import Perceptron
 from fredholm.functions.scaled import Rescaled
@@ -35,7 +36,7 @@ ALIASES: Mapping[str, str] = MappingProxyType({"Constant": "ConstantRate"})  # r
 RESERVED = ("Opaque", "array", "float")  # names with a meaning of their own in the text; no class may have them
 # A run builds these from its settings; they are not settings. Format 1 could hold them, in a user's own network.
 BUILT: Mapping[str, type] = MappingProxyType(
-    {built.__name__: built for built in (domains.Nodes, Perceptron, Formed, Rescaled, functions.Field)}
+    {built.__name__: built for built in (domains.Nodes, Perceptron, Formed, Rescaled, Series, functions.Field)}
 )
 NUMBERS = 100  # an array with more numbers goes to a separate file
 CHARACTERS = 1_000_000  # a longer text is an error

@@ -1,8 +1,9 @@
 """What trains or solves: the part of a run between its settings and its solution, and the loop on the host around it."""
 
 import contextlib
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,68 +17,59 @@ if TYPE_CHECKING:
     import xarray
 
 
-class Engine(Protocol):
+class AbstractEngine(ABC):
     """A training of networks, or a solve of linear systems: it advances in steps, between which callbacks look at it."""
 
     settings: RunSettings
     step: int
     seconds: float
     records: list[dict[str, np.ndarray]]
+    recorded_steps: list[int]
 
     @property
+    @abstractmethod
     def states(self) -> TrainState:
         """The states of all seeds, stacked."""
-        ...
 
+    @abstractmethod
     def advance(self, stop: int) -> None:
         """Goes on, at most to step `stop`."""
-        ...
+
+    @abstractmethod
+    def snapshot(self) -> Arrays:
+        """Everything that the next step needs, by path."""
+
+    @abstractmethod
+    def restore(self, arrays: Arrays, step: int, history: "xarray.Dataset", seconds: float) -> None:
+        """Continues from a checkpoint."""
+
+    @abstractmethod
+    def status(self, ended: Status) -> list[SeedStatus]:
+        """The status of each seed."""
 
     def run(self, callbacks: Iterable[AbstractCallback] = ()) -> Status:
-        """Goes on to the last step, or until a callback ends it; returns how it ended."""
-        ...
+        """Advances to the last step, or until a callback ends it; returns how it ended."""
+        with contextlib.ExitStack() as stack:
+            entered = [stack.enter_context(callback.during(self)) for callback in callbacks]
+            ended = None
+            while self.step < self.settings.steps:
+                if (ended := _first(callback.before_chunk(self) for callback in entered)) is not None:
+                    break
+                self.advance(min([self.settings.steps, *(callback.next_stop(self) for callback in entered)]))
+                if (ended := _first(callback.after_chunk(self) for callback in entered)) is not None:
+                    break
+            for callback in entered:
+                callback.at_end(self, ended or Status.FINISHED)
+        return ended or Status.FINISHED
 
     def history(self) -> "xarray.Dataset":
         """All records over (seed, step)."""
-        ...
+        import xarray  # imported on first use: it would take a sixth of the library's import time
 
-    def snapshot(self) -> Arrays:
-        """Everything that the next step needs, by path."""
-        ...
-
-    def restore(self, arrays: Arrays, step: int, history: "xarray.Dataset", seconds: float) -> None:
-        """Continues from a checkpoint."""
-        ...
-
-    def status(self, ended: Status) -> list[SeedStatus]:
-        """The status of each seed."""
-        ...
-
-
-def drive(engine: Engine, callbacks: Iterable[AbstractCallback]) -> Status:
-    """Advances to the last step, or until a callback ends it; returns how it ended."""
-    with contextlib.ExitStack() as stack:
-        entered = [stack.enter_context(callback.during(engine)) for callback in callbacks]
-        ended = None
-        while engine.step < engine.settings.steps:
-            if (ended := _first(callback.before_chunk(engine) for callback in entered)) is not None:
-                break
-            engine.advance(min([engine.settings.steps, *(callback.next_stop(engine) for callback in entered)]))
-            if (ended := _first(callback.after_chunk(engine) for callback in entered)) is not None:
-                break
-        for callback in entered:
-            callback.at_end(engine, ended or Status.FINISHED)
-    return ended or Status.FINISHED
-
-
-def history_of(seeds: Sequence[int], records: Sequence[Mapping[str, np.ndarray]], steps: Sequence[int]) -> "xarray.Dataset":
-    """Records over (seed, step)."""
-    import xarray  # imported on first use: it would take a sixth of the library's import time
-
-    names = list(dict.fromkeys(name for record in records for name in record))
-    empty = np.full(len(seeds), np.nan)
-    data = {name: (("seed", "step"), np.stack([record.get(name, empty) for record in records], axis=1)) for name in names}
-    return xarray.Dataset(data, coords={"seed": list(seeds), "step": list(steps)})
+        names, seeds = list(dict.fromkeys(name for record in self.records for name in record)), self.settings.seeds
+        empty = np.full(len(seeds), np.nan)
+        data = {name: (("seed", "step"), np.stack([record.get(name, empty) for record in self.records], axis=1)) for name in names}
+        return xarray.Dataset(data, coords={"seed": list(seeds), "step": list(self.recorded_steps)})
 
 
 def _first(ends: Iterable[Status | None]) -> Status | None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from fredholm.functions.protocol import as_network
 from fredholm.optimizers.protocol import as_optimizer
+from fredholm.rules.resolved import Resolved
 from fredholm.storage.files import Arrays
 from fredholm.storage.run_folder import RunFolder, environment
 from fredholm.storage.serialisation import NotRebuildableError, decode, to_text
@@ -150,7 +151,7 @@ class RunRecord(eqx.Module):
         problem = settings.problem
         return cls(
             recorded(settings),
-            label or f"{type(problem).__name__}, {type(settings.method).__name__}, {settings.rule!r}",
+            label or _label(settings),
             problem.inputs,
             problem.outputs,
             tuple(sorted(problem.unknowns)),
@@ -159,9 +160,12 @@ class RunRecord(eqx.Module):
             environment(),
         )
 
-    def at(self, done: int, seconds: float, status: Sequence[SeedStatus]) -> "RunRecord":
-        """The record after `done` steps."""
-        return replace(self, done=done, seconds=seconds, status=tuple(status))
+    def at(self, done: int, seconds: float, status: Sequence[SeedStatus], settings: RunSettings | None = None) -> "RunRecord":
+        """The record after `done` steps. A series and the number of its solves are known only then."""
+        found = replace(self, done=done, seconds=seconds, status=tuple(status))
+        if settings is None or not settings.network.is_linear:
+            return found
+        return replace(found, settings=self.settings.replaced(network=to_text(settings.network, {}), steps=settings.steps))
 
     def with_steps(self, steps: int) -> "RunRecord":
         """The record with another planned number of steps."""
@@ -219,3 +223,11 @@ class SavedRun(NamedTuple):
         if tuple(history["seed"].values.tolist()) != record.settings.seeds:
             raise ValueError(f"{folder.path}: its history is that of other seeds than its run.json.")
         return cls(record.as_saved(state, step), state, history.sel(step=history["step"] <= step))
+
+
+def _label(settings: RunSettings) -> str:
+    """The default name of a run in tables and pictures."""
+    problem = type(settings.problem).__name__
+    if settings.network.is_linear and isinstance(settings.rule, Resolved):
+        return f"{problem}, {type(settings.network).__name__}"
+    return f"{problem}, {type(settings.method).__name__}, {settings.rule!r}"

@@ -39,6 +39,7 @@ LEFT_TO_AUTO = ("rule", "optimizer", "batch", "average")  # chosen by a pilot wh
 SECOND_ORDER_STEPS = 300
 SECOND_ORDER_ROWS, LARGEST_BATCH = 512, 256  # points of all residuals together, and of the equation
 NODES = {0: 1, 1: 32, 2: 12}  # Gauss nodes on an axis, by the number of axes, where none are given
+FINE = 1e-5  # a tolerance below this needs double precision
 RECORDS = 100  # records in a run; default of `record_every`
 
 
@@ -57,6 +58,7 @@ class RunSettings(eqx.Module):
     record_every: int
     precision: str
     stop: AbstractStop | None
+    tolerance: float | None = None  # the relative residual at which a solve is done; None: as good as it gets
 
     @property
     def rules(self) -> tuple[AbstractRule, ...]:
@@ -81,6 +83,7 @@ def resolve(
     record_every: int | None = None,
     precision: Literal["float32", "float64"] | None = None,
     stop: AbstractStop | None = None,
+    tolerance: float | None = None,
 ) -> RunSettings:
     """The settings of a run: `given`, else the problem's defaults, else the general ones. Each is checked; nothing is compiled."""
     if not isinstance(problem, Equation):
@@ -92,20 +95,22 @@ def resolve(
     found = {name: _first(name, given, suited, problem.defaults, GENERAL) for name in DEFAULTED}
     if isinstance(found["method"], Auto) and "rule" in open_to_auto(problem, given):
         found["rule"] = MonteCarlo(1)  # a placeholder that fits every measure, until the pilot has chosen
+    network = as_network(found["network"])
     steps = positive_integer("steps", found["steps"])
     return RunSettings(
         problem,
         _kind("method", found["method"], (AbstractMethod, Auto), "fr.DelayedTarget()"),
         _kind("rule", found["rule"], AbstractRule, "fr.MonteCarlo(8)"),
-        as_network(found["network"]),
+        network,
         optimizer,
         steps,
         positive_integer("batch", found["batch"]),
         _average(found["average"]),
         seed_numbers(seeds),
         max(1, steps // RECORDS) if record_every is None else positive_integer("record_every", record_every),
-        precision or ("float64" if optimizer.is_second_order else "float32"),
-        None if stop is None else _kind("stop", stop, AbstractStop, "fr.Tolerance(1e-3)"),
+        precision or ("float64" if network.is_linear or optimizer.is_second_order or (tolerance or 1.0) < FINE else "float32"),
+        None if stop is None else _kind("stop", stop, AbstractStop, "fr.Plateau()"),
+        None if tolerance is None else real("tolerance", tolerance, low=0.0),
     )
 
 
@@ -159,6 +164,11 @@ def open_to_auto(problem: Equation, given: Defaults) -> tuple[str, ...]:
     """
     known = (given,) if problem.defaults.method is not None else (given, problem.defaults)
     return tuple(name for name in LEFT_TO_AUTO if all(getattr(one, name) is None for one in known))
+
+
+def is_plain(given: Defaults) -> bool:
+    """True where the caller leaves everything to the library: no setting of a training is given."""
+    return all(getattr(given, name) is None for name in DEFAULTED if name != "method")
 
 
 def seed_numbers(seeds: int | Sequence[int]) -> tuple[int, ...]:

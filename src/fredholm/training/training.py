@@ -1,7 +1,6 @@
 """The host side of a training: chunks of steps, records, and the callbacks between them."""
 
 import time
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import equinox as eqx
@@ -12,9 +11,8 @@ import numpy as np
 from fredholm.common.keys import seed_keys
 from fredholm.storage.files import Arrays
 from fredholm.storage.run_folder import flatten, unflatten
-from fredholm.training.callbacks import AbstractCallback
 from fredholm.training.devices import CACHED, EVERYWHERE, SEEDS, place, seed_mesh, seeds_at_once
-from fredholm.training.engine import drive, history_of
+from fredholm.training.engine import AbstractEngine
 from fredholm.training.recording import Recorder
 from fredholm.training.settings import RunSettings
 from fredholm.training.status import SeedStatus, Status, failure
@@ -29,7 +27,7 @@ FIRST_CHUNK = 10
 DIVERGENCE = 1e6  # a seed has diverged when its loss is this many times its first value
 
 
-class Training:
+class Training(AbstractEngine):
     """The compiled functions, and the arrays of all seeds between chunks. With `is_short` it compiles faster, and its steps are slower."""
 
     def __init__(self, settings: RunSettings, is_short: bool = False):
@@ -62,10 +60,6 @@ class Training:
         """The states of all seeds, stacked."""
         return eqx.combine(self.arrays, self.static)
 
-    def run(self, callbacks: Iterable[AbstractCallback] = ()) -> Status:
-        """Trains to the last step, or until a callback ends it; returns how it ended."""
-        return drive(self, callbacks)
-
     def advance(self, stop: int) -> None:
         """Trains up to step `stop`, or for about half a second if that is less; makes a record where one is due."""
         due = (self.step // self.settings.record_every + 1) * self.settings.record_every
@@ -96,10 +90,6 @@ class Training:
             first = np.nan_to_num(np.abs(self.records[0]["loss"]), nan=1.0)
             limit = np.asarray(DIVERGENCE * np.maximum(first, 1e-3), self.arrays.limit.dtype)
             self.arrays = eqx.tree_at(lambda s: s.limit, self.arrays, place(limit, self.mesh))
-
-    def history(self) -> "xarray.Dataset":
-        """All records over (seed, step)."""
-        return history_of(self.settings.seeds, self.records, self.recorded_steps)
 
     def restore(self, arrays: Arrays, step: int, history: "xarray.Dataset", seconds: float) -> None:
         """Continues from a checkpoint."""

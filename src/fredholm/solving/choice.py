@@ -1,0 +1,59 @@
+"""Auto's first choice: a series where the solution is smooth, in up to three dimensions."""
+
+import dataclasses
+from collections.abc import Iterable
+
+import jax
+
+from fredholm.equation.probe import pick, sample_points
+from fredholm.equation.residual import network_point
+from fredholm.functions.chebyshev import Chebyshev
+from fredholm.methods.standard import Standard
+from fredholm.rules.resolved import Resolved
+from fredholm.solving.series import SeriesSolve
+from fredholm.training.callbacks import AbstractCallback, AfterRecord
+from fredholm.training.fitting import fitted
+from fredholm.training.progress import Watched
+from fredholm.training.settings import RunSettings
+from fredholm.training.status import Status
+
+MOST_AXES = 3  # of u: the coefficients of a series grow like a power of them
+GOOD = 1e-5  # a relative residual that networks rarely reach
+HOPELESS = 0.2  # where two series leave more than this share of the terms, a third will not do
+
+
+class Hopeless(AfterRecord):
+    """Ends a solve whose second series is still no approximation."""
+
+    def after_record(self, training: Watched) -> Status | None:
+        records = training.records
+        return Status.STOPPED if len(records) >= 2 and min(record["residual"].min() for record in records) > HOPELESS else None
+
+
+def as_series(settings: RunSettings) -> RunSettings | None:
+    """The settings of a solve by a series; None where there are many axes, x is no point, or an integral allows no fixed nodes."""
+    problem = settings.problem
+    if problem.inputs > MOST_AXES or problem.domain.samples is not None:
+        return None
+    if network_point(pick(sample_points(problem, 1), 0)) is None:
+        return None
+    found = fitted(dataclasses.replace(settings, network=Chebyshev(), method=Standard(), precision="float64"), has_rule=False)
+    return found if isinstance(found.rule, Resolved) else None
+
+
+def solved_by_series(settings: RunSettings, callbacks: Iterable[AbstractCallback]) -> tuple[SeriesSolve | None, list[str]]:
+    """A finished solve by a series if it is good enough, and the reasons for or against it."""
+    own = as_series(settings)
+    if own is None:
+        return None, []
+    with jax.enable_x64(True):
+        solve = SeriesSolve(own)
+        solve.run([*callbacks, Hopeless()])
+    enough = max(GOOD, settings.tolerance or 0.0)
+    found = f"a Chebyshev series leaves a relative residual of {solve.residual:.1e}"
+    if not solve.residual <= enough:
+        return None, [f"a network: {found}, and at most {enough:.0e} is wanted, since the solution is not smooth enough for a series"]
+    recipe = solve.settings.network
+    assert isinstance(recipe, Chebyshev)
+    degree = " x ".join(map(str, recipe.degrees(settings.problem.inputs)))
+    return solve, [f"{type(recipe).__name__} of degree {degree}, solved and not trained: {found}, in double precision"]
