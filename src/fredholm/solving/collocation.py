@@ -17,7 +17,7 @@ from fredholm.domains.combined import Point
 from fredholm.equation.conditions import Data
 from fredholm.equation.equation import Equation
 from fredholm.equation.estimate import draw, estimate
-from fredholm.equation.residual import AbstractCondition, AbstractResidual, network_point
+from fredholm.equation.residual import AbstractCondition, AbstractResidual
 from fredholm.functions.field import Field
 from fredholm.rules.base import AbstractRule
 
@@ -112,6 +112,17 @@ class System:
         """u with these parameters."""
         return eqx.combine(self._unravel(jnp.asarray(theta, self.start.dtype)), self._static)
 
+    def sizes(self, theta: np.ndarray) -> list[np.ndarray]:
+        r"""The size of the terms in each residual besides data: $\sum_k |\theta_k\,\partial r/\partial\theta_k| + |r(0)|$.
+        In the root mean square over the points; it is what cancels in the residual."""
+        found = []
+        for evaluate, is_data in zip(self._evaluate, self._is_data, strict=True):
+            if not is_data:
+                value, slope = (np.asarray(one, float) for one in evaluate(jnp.asarray(theta, self.start.dtype)))
+                terms = np.abs(slope) @ np.abs(theta)
+                found.append(_rms(np.maximum(terms, np.abs(value))) + np.finfo(float).tiny)
+        return found
+
     def flat(self, u: Field) -> np.ndarray:
         """The parameters of u as a vector."""
         return np.asarray(ravel_pytree(eqx.filter(u, eqx.is_inexact_array))[0], float)
@@ -155,40 +166,29 @@ class System:
         return np.concatenate(values), np.concatenate(slopes)
 
 
-def relative_residual(equation: Equation, u: Field, key: Key[Array, ""], points: int = CHECKED) -> float:
-    r"""The largest of $\|r\|/(\|f\| + \|\int\| + \|y\|)$ over the equations at random points, and the same for the conditions.
+def relative_residual(equation: Equation, u: Field, sizes: Sequence[np.ndarray], key: Key[Array, ""]) -> float:
+    """The largest residual of the equation and of its conditions at random points, each relative to its size.
 
     Every integral has a rule of its own. `diagnostics.quality` is more careful, and takes longer.
     """
 
     @compiled_once
-    def compute(u: Field) -> list[tuple[Array, Array]]:
+    def compute(u: Field) -> list[Array]:
         found = []
-        size = jnp.zeros(())
-        for index, residual in enumerate((equation, *equation.conditions)):
-            if isinstance(residual, Data):
-                continue  # its noise is a part of it
+        for index, residual in enumerate(_checked(equation)):
             block = Block(residual, tuple(one.rule for one in residual.integrals if one.rule is not None), None, 1.0)
-            x = jax.vmap(residual.law.sample)(jax.random.split(jax.random.fold_in(key, index), points))
-
-            def one(x: Any, residual: AbstractResidual = residual, block: Block = block) -> tuple[Array, Array, Array]:
-                inside = estimate(residual, u, x, draw(residual, block.rules, x, key))
-                local = residual.local_residual(u, x)
-                zero = residual.local_residual(Field(lambda p: jnp.zeros((u.outputs,)), u.unknowns, u.inputs, u.outputs), x)
-                return local + residual.sign * inside, jnp.abs(inside) + jnp.abs(local - zero), jnp.abs(zero)
-
-            r, terms, y = jax.lax.map(one, x, batch_size=8)
-            terms = _rms(terms) + _rms(jnp.nan_to_num(y))
-            if index == 0:
-                point = network_point(x)
-                size = jnp.max(terms) if point is None else jnp.sqrt(jnp.mean(jax.vmap(u)(point) ** 2))
-            found.append((_rms(r), terms if index == 0 else jnp.maximum(terms, size)))  # a condition u = 0 is compared with u elsewhere
+            x = jax.vmap(residual.law.sample)(jax.random.split(jax.random.fold_in(key, index), CHECKED))
+            found.append(jax.lax.map(lambda one, block=block: rows_at(block, u, one), x, batch_size=8))
         return found
 
-    with np.errstate(divide="ignore", invalid="ignore"):
-        shares = [np.max(np.asarray(r) / np.maximum(np.asarray(scale), np.finfo(float).tiny)) for r, scale in compute(u)]
+    shares = [np.max(_rms(np.asarray(values)) / size) for values, size in zip(compute(u), sizes, strict=True)]
     return float(np.max(shares)) if np.isfinite(shares).all() else np.inf
 
 
-def _rms(values: Float[Array, "n e"]) -> Float[Array, "e"]:
-    return jnp.sqrt(jnp.mean(values**2, axis=0))
+def _checked(equation: Equation) -> list[AbstractResidual]:
+    """The residuals that a solution must satisfy: data have noise."""
+    return [equation, *(one for one in equation.conditions if not isinstance(one, Data) and one.weight > 0)]
+
+
+def _rms(values: np.ndarray) -> np.ndarray:
+    return np.sqrt(np.mean(values**2, axis=0))

@@ -118,7 +118,7 @@ def attempted(equation: Equation, recipe: Chebyshev, rule: AbstractRule, last: A
     u = system.field(solved.parameters)
     finer = [one.on(part, finer=True) for one, part in zip(found, parts, strict=True)]
     check = eqx.tree_at(lambda e: (e.integrals, e.conditions), equation, (finer[0].integrals, tuple(finer[1:])))
-    share = relative_residual(check, u, jax.random.key(17))
+    share = relative_residual(check, u, system.sizes(solved.parameters), jax.random.key(17))
     return Attempt(recipe, u, check, share, solved, max((one.error for one in found), default=0.0), time.perf_counter() - begin)
 
 

@@ -85,8 +85,9 @@ def solve_rows(rows: Rows, start: np.ndarray) -> Solved:
             step = known.step(residual, damping)
         new_residual, new_slopes = rows(theta + step)
         new_norm = float(np.linalg.norm(new_residual)) if np.isfinite(new_residual).all() else np.inf
-        apart = float(np.linalg.norm(new_residual - residual - slopes @ step)) if np.isfinite(new_norm) else np.inf
-        is_affine = (iterations == 1 and apart <= AFFINE * norm) or is_affine
+        if iterations == 1 and np.isfinite(new_norm):
+            apart, turned = np.linalg.norm(new_residual - residual - slopes @ step), np.linalg.norm(new_slopes - slopes)
+            is_affine = bool(apart <= AFFINE * norm and turned <= AFFINE * np.linalg.norm(slopes))
         if not new_norm < norm:
             if norm <= 10 * floor or damping > 1e6 or is_affine:
                 break

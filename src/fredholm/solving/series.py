@@ -99,14 +99,9 @@ class SeriesSolve(AbstractEngine):
         return self._stacked(fields * count if len(self._equations) == 1 else fields + fields[:1] * (count - len(fields)))
 
     def _stacked(self, fields: list[Field]) -> TrainState:
-        u, count = jax.tree.map(lambda *leaves: jnp.stack(leaves), *fields), len(fields)
-        nothing = {
-            "alive": jnp.ones(count, bool),
-            "failed_at": jnp.full(count, -1),
-            "failed_loss": jnp.zeros(count),
-            "limit": jnp.zeros(count),
-        }
-        return TrainState(u, (), self.settings.known_method.init(u), None, **nothing)
+        alive, never, zero, method = jnp.asarray(True), jnp.asarray(-1, int), jnp.zeros(()), self.settings.known_method
+        states = [TrainState(u, (), method.init(u), None, alive, never, zero, zero) for u in fields]
+        return jax.tree.map(lambda *leaves: jnp.stack(leaves) if eqx.is_array(leaves[0]) else leaves[0], *states)
 
     def snapshot(self) -> Arrays:
         """The coefficients of all seeds, by path; nothing before the first solve."""
