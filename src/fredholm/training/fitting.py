@@ -3,8 +3,8 @@
 import dataclasses
 
 from fredholm.equation.frame import frame_of
-from fredholm.equation.size import sized
 from fredholm.equation.probe import measures_of
+from fredholm.equation.size import sized
 from fredholm.rules.resolved import Resolved
 from fredholm.training.settings import RunSettings
 
