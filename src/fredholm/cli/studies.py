@@ -38,9 +38,9 @@ def study(options: Namespace) -> int:
 
 def reproduce(options: Namespace) -> int:
     """`fredholm reproduce`: one figure, or all of them in order."""
-    from fredholm.paper.reproduction.catalogue import FIGURES
+    from fredholm.paper.reproduction.catalogue import figures
 
-    names = list(FIGURES) if options.figure == "all" else [options.figure]
+    names = figures(options.scale) if options.figure == "all" else [options.figure]
     folders = {name: _figure_folder(name, options) for name in names}
     if len(names) > 1 or options.estimate:
         _print_plans(folders)

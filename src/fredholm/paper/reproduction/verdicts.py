@@ -4,13 +4,15 @@ import enum
 from collections.abc import Callable
 from typing import NamedTuple
 
+from fredholm.paper.reproduction.statements import Statement
+
 
 class Verdict(enum.Enum):
     """The value is the word."""
 
     HOLDS = "holds"
     FAILS = "does not hold"
-    OPEN = "not resolved at this scale"
+    OPEN = "open"
 
 
 class Assessment(NamedTuple):
@@ -29,6 +31,7 @@ class Claim(NamedTuple):
 
     text: str
     check: Callable[..., Assessment]  # of the results of a study
+    statement: Statement | None = None  # the paper's own; None: ours
 
     def assess(self, results: object) -> Assessment:
         """The verdict."""
