@@ -18,7 +18,6 @@ from typing import NamedTuple
 from PIL import Image
 
 from fredholm.paper.reproduction.catalogue import FIGURES, figure
-from fredholm.paper.reproduction.checking import Results
 from fredholm.paper.reproduction.panels import Figure
 from fredholm.paper.reproduction.records import read_records, write_records
 from fredholm.paper.reproduction.statements import STATEMENTS, Statement
@@ -26,6 +25,7 @@ from fredholm.paper.reproduction.verdicts import Assessment, Claim, Verdict
 from fredholm.storage.files import write_atomically
 from fredholm.study.estimate import words
 from fredholm.study.folder import StudyFolder, outcomes
+from fredholm.study.outcome import Results
 
 PAGE = Path(__file__).parent / "reproduction.md"
 WIDTH = 1300  # pixels of a picture

@@ -13,11 +13,12 @@ import numpy as np
 import xarray as xr
 
 import fredholm as fr
-from fredholm.paper.reproduction.checking import Check, Results
+from fredholm.paper.reproduction.checking import Check
 from fredholm.paper.reproduction.claims import better, interior, more_robust, sensitive, similar, unimproved
 from fredholm.paper.reproduction.endings import floors, larger, never_below, turns_up
 from fredholm.paper.reproduction.verdicts import Verdict
 from fredholm.study import Outcome, make_run
+from fredholm.study.outcome import Results
 from fredholm.study.run import Run
 from fredholm.training.status import SeedStatus, Status
 

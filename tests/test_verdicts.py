@@ -12,9 +12,10 @@ import scipy
 import fredholm as fr
 from fredholm.common.selection import chosen, crossed, least_difference
 from fredholm.paper.reproduction import claims, endings, statements
-from fredholm.paper.reproduction.checking import Results, every, negated
+from fredholm.paper.reproduction.checking import every, negated
 from fredholm.paper.reproduction.verdicts import Claim, Verdict
 from fredholm.study import make_run
+from fredholm.study.outcome import Results
 from test_study import synthetic
 
 STUDY = runpy.run_path(str(Path(__file__).parents[1] / "studies" / "verdicts.py"))

@@ -112,9 +112,9 @@ def _finish(folder: StudyFolder, found: Mapping[str, Outcome]) -> list[str]:
     judged, pictures, note, published = [], {}, "", []
     if "figure" in folder.about and "scale" in folder.about:
         from fredholm.paper.reproduction.catalogue import figure
-        from fredholm.paper.reproduction.claims import Results
         from fredholm.paper.reproduction.draw import draw
         from fredholm.paper.reproduction.tables import Beside, beside
+        from fredholm.study.outcome import Results
 
         chosen = figure(str(folder.about["figure"]), str(folder.about["scale"]))
         findings = [(claim.text, claim.assess(Results(found))) for claim in chosen.claims]

@@ -1,9 +1,11 @@
 """The results of runs: curves over seeds and records, the best and the last error of each seed, matched comparisons."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from fredholm.common.findings import Unresolved
 from fredholm.common.selection import Interval, least_difference
 from fredholm.study.run import Run
 from fredholm.training.status import SeedStatus
@@ -12,6 +14,10 @@ if TYPE_CHECKING:
     import xarray
 
 WINDOWS = 20  # parts of a training: a record is a moment, and the least of many noisy moments lies below every mean
+SHORTEST = 2000  # steps: a training shorter than this says nothing of where methods end
+PUBLISHED = 200_000  # steps of the paper's runs: its statements are about trainings of this length
+LAST = 0.1  # of the training: a best error there may not be the best of a longer one
+FALL = 0.05  # how much the error has fallen since half of the training, in its logarithm, before it counts as still falling
 
 
 class Outcome(NamedTuple):
@@ -89,6 +95,22 @@ class Outcome(NamedTuple):
         return np.array([values[-max(1, len(values) // 20) :].mean() if len(values) else np.nan for values in alive])
 
 
+class Results:
+    """The finished runs, by key: figures that share a run share its result."""
+
+    def __init__(self, found: Mapping[str, Outcome]):
+        self._found = {one.run.key: one for one in found.values()}
+
+    def __call__(self, run: Run) -> Outcome:
+        """The outcome of a run; `Unresolved` where there is none, or where it was trained too short to say anything."""
+        one = self._found.get(run.key)
+        if one is None:
+            raise Unresolved(f"{run.name} has no result")
+        if run.settings.steps < SHORTEST:
+            raise Unresolved(f"{run.settings.steps} steps are too few to say")
+        return one
+
+
 class Paired(NamedTuple):
     """Two runs compared seed by seed: their best errors, with intervals that allow for the choice of the best window."""
 
@@ -122,3 +144,30 @@ def multiple(interval: Interval) -> Interval:
     """A mean difference of logarithms and its interval, as a ratio."""
     mean, low, high = (float(np.exp(value)) for value in interval)
     return mean, low, high
+
+
+def still_falling(*found: Outcome) -> str:
+    """Which of the runs may yet come lower, in words; empty where none.
+
+    Their best error is among the last tenth of the training, below what it was at half. A run of the published length is at its end:
+    that is the length that the paper speaks of. So is one whose seeds have all failed.
+    """
+    falling = [one for one in found if one.good.any() and one.run.settings.steps < PUBLISHED and _falls(one)]
+    return f"Still falling at the end: {', '.join(short(one.run) for one in falling)}." if falling else ""
+
+
+def _falls(one: Outcome) -> bool:
+    means = one.logs()[one.kept()].mean(axis=0)
+    best = int(np.where(np.isfinite(means), means, np.inf).argmin())
+    return best >= len(means) - max(1, round(LAST * len(means))) and bool(means[len(means) // 2] - means[best] > FALL)
+
+
+def failed_in(*found: Outcome) -> str:
+    """A reason against a verdict: seeds that failed, of runs whose error decides it."""
+    lost = [f"{int((~one.good).sum())} of {len(one.good)} seeds of {short(one.run)}" for one in found if not one.good.all()]
+    return f"Without {' and '.join(lost)}, which failed." if lost else ""
+
+
+def short(run: Run) -> str:
+    """A run's name without its problem."""
+    return run.name.partition(": ")[2]

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from fredholm.common.findings import Unresolved
 from fredholm.common.selection import Interval, chosen, crossed, interval_of, least_difference, widest
-from fredholm.paper.reproduction.checking import COMPARABLE, Check, Results, above, below, failed_in, short, still_falling, unless, within
-from fredholm.paper.reproduction.verdicts import Assessment, Unresolved, Verdict
+from fredholm.paper.reproduction.checking import COMPARABLE, Check, above, below, unless, within
+from fredholm.paper.reproduction.verdicts import Assessment, Verdict
 from fredholm.report.plots.names import number, with_interval
-from fredholm.study.outcome import Outcome, matched, multiple, paired
+from fredholm.study.outcome import Outcome, Results, failed_in, matched, multiple, paired, short, still_falling
 from fredholm.study.run import Run
 
 

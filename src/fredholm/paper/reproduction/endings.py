@@ -5,10 +5,10 @@ import scipy
 
 from fredholm.common.selection import chosen, crossed, interval_of
 from fredholm.common.statistics import student_interval
-from fredholm.paper.reproduction.checking import PUBLISHED, Check, Results, above, failed_in, negated, short, still_falling, unless, within
+from fredholm.paper.reproduction.checking import Check, above, negated, unless, within
 from fredholm.paper.reproduction.verdicts import Assessment, Verdict
 from fredholm.report.plots.names import number, with_interval
-from fredholm.study.outcome import Outcome, matched, multiple
+from fredholm.study.outcome import PUBLISHED, Outcome, Results, failed_in, matched, multiple, short, still_falling
 from fredholm.study.run import Run
 
 RARE = 0.05  # of the seeds: a method of which more than this fail is unstable

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from fredholm.storage.files import read_arrays, write_atomically
+from fredholm.storage.files import read_arrays, write_arrays
 from fredholm.study.outcome import Outcome
 from fredholm.study.run import Run
 from fredholm.training.status import SeedStatus, Status
 
-BITS = 14  # of each number: seeds differ by more than this rounds away
 ABOUT = "about"  # the array that holds what is not a curve, as JSON
 KEPT = ("error", "loss", "integration_variance", "excess_variance", "drift")  # what claims are about
 
@@ -21,12 +20,11 @@ def write_records(path: Path, found: Mapping[str, Outcome]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     arrays, about = dict[str, np.ndarray](), dict[str, object]()
     for name, one in found.items():
-        arrays |= {f"{name}/{quantity}": _rounded(one.curve(quantity)) for quantity in KEPT if quantity in one.history}
+        arrays |= {f"{name}/{quantity}": one.curve(quantity).astype(np.float32) for quantity in KEPT if quantity in one.history}
         arrays[f"{name}/step"] = one.steps.astype(np.int32)
         ends = [(entry.status.name, entry.step) for entry in one.status]
         about[name] = {"key": one.run.key, "metric": one.metric, "seconds": round(one.seconds, 1), "status": ends}
-    arrays[ABOUT] = np.array(json.dumps(about))
-    write_atomically(path, lambda file: np.savez_compressed(file, allow_pickle=False, **arrays))
+    write_arrays(path, {**arrays, ABOUT: np.array(json.dumps(about))})
 
 
 def read_records(path: Path, runs: Iterable[Run]) -> dict[str, Outcome]:
@@ -46,9 +44,3 @@ def read_records(path: Path, runs: Iterable[Run]) -> dict[str, Outcome]:
         status = tuple(SeedStatus(Status[word], step) for word, step in here["status"])
         found[run.name] = Outcome(run, history, status, here["metric"], {}, here["seconds"])
     return found
-
-
-def _rounded(values: np.ndarray) -> np.ndarray:
-    """The numbers with fewer digits, which a compressed file holds in half of the space."""
-    mantissa, exponent = np.frexp(values)
-    return np.ldexp(np.round(mantissa * 2**BITS) / 2**BITS, exponent).astype(np.float32)

@@ -4,6 +4,7 @@ import enum
 from collections.abc import Callable
 from typing import NamedTuple
 
+from fredholm.common.findings import Unresolved
 from fredholm.paper.reproduction.statements import Statement
 
 
@@ -20,10 +21,6 @@ class Assessment(NamedTuple):
 
     verdict: Verdict
     evidence: str
-
-
-class Unresolved(Exception):  # noqa: N818 - it is an answer, not an error
-    """A check has nothing to go by."""
 
 
 class Claim(NamedTuple):
