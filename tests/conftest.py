@@ -47,10 +47,11 @@ def no_probing(request, monkeypatch):
 
 @pytest.fixture(autouse=True)
 def no_pilot(request, monkeypatch):
-    """Tests that train an equation of their own do not let a pilot choose, which takes seconds; test_auto.py does."""
+    """Tests that train do not try a series first, nor let a pilot choose, which takes seconds; test_auto.py and test_series.py do."""
     if "pilot" not in request.keywords:
         settings = sys.modules["fredholm.training.settings"]
         monkeypatch.setattr(settings, "GENERAL", dataclasses.replace(settings.GENERAL, method=fr.DelayedTarget()))
+        monkeypatch.setattr(sys.modules["fredholm.api"], "solved_by_series", lambda settings, callbacks: (None, []))
 
 
 @pytest.fixture(autouse=True)

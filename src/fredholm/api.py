@@ -112,9 +112,9 @@ def solve(
     if precision is None and settings.optimizer.is_second_order:
         announce(["precision: float64, since steps of second order end at an error of about 1e-4 in float32"], progress)
     engine, auto = None, None
-    if isinstance(settings.method, Auto) and is_plain(given):
+    if is_plain(given) and not problem.is_as_published:
         engine, reasons = solved_by_series(settings, [Progress("series", progress), Interruption(), budget])
-        auto = {"reasons": reasons, "evaluations": 0, "seconds": 0.0 if engine is None else engine.seconds}
+        auto = {"reasons": reasons, "evaluations": 0, "seconds": 0.0} if reasons else None
     if engine is None:
         settings = fitted(settings, rule is not None)
         settings, auto = _chosen(settings, open_to_auto(problem, given), progress, auto)
@@ -214,7 +214,7 @@ def _finish(
 
     def save(ended: Status, is_last: bool) -> None:
         assert folder is not None
-        now = record.at(engine.step, engine.seconds, engine.status(ended), engine.settings)
+        now = record.with_reasons(engine.reasons).at(engine.step, engine.seconds, engine.status(ended), engine.settings)
         folder.write(engine.history(), engine.snapshot(), engine.step, now.to_json(), now.settings.arrays, is_last)
 
     callbacks = [Progress(record.label, progress), Interruption(), budget]
@@ -228,6 +228,7 @@ def _finish(
         every = None if checkpoint_every is None else positive_integer("checkpoint_every", checkpoint_every)
         with folder.locked():
             ended = engine.run([Checkpoints(save, every), *callbacks])
+    record = record.with_reasons(engine.reasons)
     solution = Solution.of(engine, record, ended)
     failures = describe_failures(solution.status, solution.seeds)
     for line in failures:

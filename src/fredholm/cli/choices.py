@@ -96,4 +96,5 @@ def keywords_of(problem: Equation, options: Namespace) -> dict[str, Any]:
         "record_every": options.record_every,
         "checkpoint_every": options.checkpoint_every,
         "precision": options.precision,
+        "tolerance": options.tolerance,
     }

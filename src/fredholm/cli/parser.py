@@ -266,7 +266,10 @@ def _add_training(parser: Parser, several: bool = False) -> None:
     group.add_argument(
         "--seeds", metavar="S", nargs="+", help="number of seeds, or a list of them (3,7); they train in parallel (default: 4)"
     )
-    group.add_argument("--precision", metavar="NAME", help="float32 or float64 (default: float32; float64 for gauss-newton)")
+    precision = "float32 or float64 (default: float64 for a series, gauss-newton and small tolerances, else float32)"
+    group.add_argument("--precision", metavar="NAME", help=precision)
+    tolerance = "the residual to reach, relative to its terms: 1e-8; the status says whether it was reached"
+    group.add_argument("--tolerance", metavar="X", type=_typed(float), help=tolerance)
     record = "steps between two points of the curves (default: a hundredth of the steps)"
     group.add_argument("--record-every", metavar="N", type=_typed(int), help=record)
     group.add_argument("--out", metavar="DIR", help="a new folder for the run (default: runs/<name>-<date>-<hash>)")

@@ -12,7 +12,7 @@ import numpy as np
 
 from fredholm.equation.equation import Equation
 from fredholm.equation.evaluation import METRICS
-from fredholm.functions.chebyshev import Chebyshev
+from fredholm.functions.chebyshev import Chebyshev, Series
 from fredholm.functions.field import Field
 from fredholm.solving.direct import Attempt, attempts
 from fredholm.storage.run_folder import Arrays, flatten, unflatten
@@ -81,6 +81,24 @@ class SeriesSolve(AbstractEngine):
             assert first is not None
             self.settings = replace(self.settings, steps=max(self.step, 1), network=first.recipe)
 
+    @property
+    def reasons(self) -> list[str]:
+        """The series that was found, and what limits it."""
+        best = self.best[0]
+        if best is None:
+            return []
+        degree = " x ".join(map(str, best.recipe.degrees(self.settings.problem.inputs)))
+        kind = type(best.recipe).__name__
+        found = [f"{kind} of degree {degree}, solved and not trained: the relative residual is {self.residual:.1e}"]
+        if self.residual > self.target:
+            found.append(f"what limits it: {limit_of(best)}")
+        if best.solved.dropped:
+            found.append(
+                f"{best.solved.dropped} directions of the series are not determined by the equation beyond rounding error: of all "
+                "functions that satisfy it, this is the one with the smallest coefficients"
+            )
+        return found
+
     def _record(self, attempt: Attempt) -> None:
         count = len(self.settings.seeds)
         values = {"loss": attempt.solved.residual**2, "residual": attempt.residual}
@@ -125,8 +143,24 @@ class SeriesSolve(AbstractEngine):
         if self._restored is not None and self.best[0] is None:
             return [SeedStatus(ended, self.step)] * len(self.settings.seeds)
         failed = SeedStatus(Status.NONFINITE, self.step)
+        if ended is Status.FINISHED and self.settings.tolerance is not None and self.residual > self.settings.tolerance:
+            ended = Status.UNREACHED
         own = [failed if one is None or not np.isfinite(one.residual) else SeedStatus(ended, self.step) for one in self.best]
         return own * len(self.settings.seeds) if len(self._equations) == 1 else own
+
+
+def limit_of(attempt: Attempt) -> str:
+    """What keeps the residual of a series from falling further."""
+    network = attempt.u.network
+    assert isinstance(network, Series)
+    tail = max(network.tails())
+    if attempt.nodes_error > 0.1 * attempt.residual:
+        return f"the nodes of the integrals, whose error is {attempt.nodes_error:.1e}"
+    if tail > 0.1 * attempt.residual:
+        return f"the series, whose last coefficients are {tail:.1e} of the largest: the solution is not smooth, or needs a higher degree"
+    if attempt.solved.condition * np.finfo(float).eps > 0.01 * attempt.residual:
+        return f"the conditioning of the system, {attempt.solved.condition:.1e}, in double precision"
+    return "rounding errors of the equation's own terms"
 
 
 def _scored(equation: Equation, attempt: Attempt) -> dict[str, float]:

@@ -31,6 +31,11 @@ class AbstractEngine(ABC):
     def states(self) -> TrainState:
         """The states of all seeds, stacked."""
 
+    @property
+    def reasons(self) -> list[str]:
+        """What was chosen on the way, and what limits the result."""
+        return []
+
     @abstractmethod
     def advance(self, stop: int) -> None:
         """Goes on, at most to step `stop`."""

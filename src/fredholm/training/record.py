@@ -167,6 +167,13 @@ class RunRecord(eqx.Module):
             return found
         return replace(found, settings=self.settings.replaced(network=to_text(settings.network, {}), steps=settings.steps))
 
+    def with_reasons(self, reasons: Sequence[str]) -> "RunRecord":
+        """The record with what was chosen on the way."""
+        if not reasons:
+            return self
+        before = self.auto or {"reasons": [], "evaluations": 0, "seconds": 0.0}
+        return replace(self, auto={**before, "reasons": [*before["reasons"], *reasons]})
+
     def with_steps(self, steps: int) -> "RunRecord":
         """The record with another planned number of steps."""
         return replace(self, settings=self.settings.replaced(steps=steps))

@@ -168,7 +168,8 @@ def open_to_auto(problem: Equation, given: Defaults) -> tuple[str, ...]:
 
 def is_plain(given: Defaults) -> bool:
     """True where the caller leaves everything to the library: no setting of a training is given."""
-    return all(getattr(given, name) is None for name in DEFAULTED if name != "method")
+    is_open = given.method is None or given.method == Auto()
+    return is_open and all(getattr(given, name) is None for name in DEFAULTED if name != "method")
 
 
 def seed_numbers(seeds: int | Sequence[int]) -> tuple[int, ...]:

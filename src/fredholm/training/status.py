@@ -10,6 +10,7 @@ class Status(enum.Enum):
     """How a training ended; the value is the message."""
 
     FINISHED = "finished"
+    UNREACHED = "finished; the tolerance was not reached"
     STOPPED = "stopped early: the stopping rule was met"
     OUT_OF_TIME = "stopped: the time budget was used up; resume continues it"
     INTERRUPTED = "interrupted; resume continues it"
