@@ -23,6 +23,7 @@ from fredholm.solving.collocation import System, blocks_of, relative_residual
 from fredholm.solving.newton import Solved, solve_rows
 
 GROWTH = {1: (24, 64, 160), 2: (8, 16, 24, 32), 3: (6, 10, 14)}  # degrees that are tried, for each number of axes
+GOOD_ENOUGH, COSTLY = 1e-8, 300  # from this residual on no series is tried after one with more coefficients than this
 CLUSTERING = 9.0  # of a series for a solution that is singular at an end: it is resolved down to 1e-8 of the width
 STALLED = 0.2  # a larger series that leaves more than this share of the residual does not help
 BASE = 8.0  # functions that nodes are tried on: their coefficients fall to 10^-BASE
@@ -56,7 +57,7 @@ def attempts(equation: Equation, recipe: Chebyshev, rule: AbstractRule, target: 
             attempt = attempted(equation, series, rule, last)
             best = min(best, attempt.residual)
             yield attempt
-            if attempt.residual <= target:
+            if attempt.residual <= target or (best <= GOOD_ENOUGH and np.prod(series.degrees(equation.inputs)) > COSTLY):
                 return
             if last is not None and attempt.residual > STALLED * last.residual:
                 break
