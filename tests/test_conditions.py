@@ -221,7 +221,7 @@ WRONG = {
     "Periodic order": lambda: fr.Periodic(fr.Point(0.0), fr.Point(1.0), order=-1),
     "Data sigma: got shape": lambda: fr.Data([0.0, 1.0], [1.0, 2.0], sigma=[0.1, 0.1, 0.1]),
     "Data sigma: got 0": lambda: fr.Data([0.0, 1.0], [1.0, 2.0], sigma=0.0),
-    "as many as point has": lambda: fr.Data([0.0, 1.0], [1.0]),
+    "got 2 points and 1 values; expected as many": lambda: fr.Data([0.0, 1.0], [1.0]),
     "not finite": lambda: fr.Data([0.0, 1.0], [1.0, np.nan]),
     "Data values: got shape": lambda: fr.Data([0.0], 1.0),
     "expected an Integral": lambda: fr.IntegralCondition([], 1.0),
@@ -232,7 +232,7 @@ WRONG = {
     "Constrained form: it returned shape \\(2,\\)": lambda: fr.solve(
         equation_with(()), fr.Standard(), network=fr.Constrained(fr.MLP(4, 1), lambda n, x: n(x) * jnp.ones(2))
     ),
-    "condition 1, of at one x: of: it returned shape": lambda: fr.solve(
+    "condition 1, of at one x: it returned shape": lambda: fr.solve(
         equation_with(fr.Condition(fr.Point(0.0), 0.0, of=lambda u, x: jnp.ones((2, 2))))
     ),
     "condition 1, its value is not finite": lambda: fr.solve(equation_with(fr.Condition(UNIT, lambda x: jnp.log(-x[0])))),

@@ -3,6 +3,8 @@
 from fredholm.common import starting  # noqa: F401 - first: from here on Ctrl-C ends the command without a traceback
 
 # isort: split
+import difflib
+
 from fredholm import problems
 from fredholm.api import resume, solve
 from fredholm.diagnostics import check
@@ -186,4 +188,5 @@ def __getattr__(name: str) -> object:
         return theory
     if name == "Constant":
         raise AttributeError("fr.Constant is now fr.ConstantRate")
-    raise AttributeError(f"module 'fredholm' has no attribute {name!r}")
+    near = [] if name.startswith("_") else difflib.get_close_matches(name, __all__, n=1, cutoff=0.7)
+    raise AttributeError(f"module 'fredholm' has no attribute {name!r}{f'. Did you mean {near[0]!r}?' if near else ''}")

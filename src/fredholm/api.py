@@ -4,12 +4,15 @@ import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import NoneType
 from typing import Any, Literal
 
 import jax
 import optax
 
-from fredholm.common.checks import positive_integer
+from fredholm.common.checks import instance, positive_integer
+from fredholm.common.keywords import Unknown, refuse_unknown
+from fredholm.common.tracebacks import with_short_tracebacks
 from fredholm.diagnostics.before import check_settings, warn_if_ill_posed
 from fredholm.diagnostics.warnings import Warnings
 from fredholm.equation.equation import Defaults, Equation
@@ -41,6 +44,7 @@ Network = AbstractNetwork | Callable[..., Any]
 Optimizer = AbstractOptimizer | optax.GradientTransformation
 
 
+@with_short_tracebacks
 def solve(
     problem: Equation,
     method: AbstractMethod | Auto | None = None,
@@ -63,6 +67,7 @@ def solve(
     progress: Shown = None,
     label: str | None = None,
     origin: Mapping[str, Any] | None = None,
+    **unknown: Unknown,
 ) -> Solution:
     """Solves an equation: trains one network for each seed, all at once, and returns them as a `Solution`.
 
@@ -104,9 +109,11 @@ def solve(
         SolveError: where a seed failed and `throw` is True; it holds the solution.
         Interrupted: after Ctrl-C; it holds the solution so far.
     """
+    refuse_unknown("solve", solve, unknown)
     budget = TimeBudget(time_budget(minutes))  # it starts here: the pilot counts too
     folder = None if out is None else RunFolder.free(out)
     given = Defaults(method, rule, network, optimizer, steps, batch, average)
+    _check_kinds(label=label, origin=origin, throw=throw, progress=progress, checkpoint_every=checkpoint_every)
     settings = resolve(problem, given, seeds=seeds, record_every=record_every, precision=precision, stop=stop, tolerance=tolerance)
     check_settings(settings)
     if precision is None and settings.optimizer.is_second_order:
@@ -129,6 +136,7 @@ def solve(
         return _finish(engine, record, folder, budget, checkpoint_every, progress, throw)
 
 
+@with_short_tracebacks
 def resume(
     path: str | os.PathLike[str],
     steps: int | float | None = None,
@@ -143,6 +151,7 @@ def resume(
     checkpoint_every: int | None = None,
     throw: bool = True,
     progress: Shown = None,
+    **unknown: Unknown,
 ) -> Solution:
     """Continues a run from its newest checkpoint, to its planned number of steps or to `steps` in all.
 
@@ -151,6 +160,8 @@ def resume(
 
         fr.resume("runs/volterra", steps=20_000)
     """
+    refuse_unknown("resume", resume, unknown)
+    _check_kinds(throw=throw, progress=progress, checkpoint_every=checkpoint_every)
     budget = TimeBudget(time_budget(minutes))
     folder = RunFolder.open(path)
     saved = None if folder.is_before_first_checkpoint() else SavedRun.read(folder)
@@ -182,6 +193,19 @@ def engine_for(settings: RunSettings) -> AbstractEngine:
     if settings.network.is_linear and not any(rule.is_random for rule in settings.rules):
         return SeriesSolve(settings)
     return Training(settings)
+
+
+def _check_kinds(
+    *, label: object = None, origin: object = None, throw: object = True, progress: object = None, checkpoint_every: object = None
+) -> None:
+    """Checks the arguments that say nothing of the equation."""
+    instance("label", label, (str, NoneType), "'my run'")
+    instance("origin", origin, (Mapping, NoneType), "{'file': None}")
+    instance("throw", throw, bool, "True")
+    if not callable(progress):
+        instance("progress", progress, (bool, NoneType), "True")
+    if checkpoint_every is not None:
+        positive_integer("checkpoint_every", checkpoint_every)
 
 
 def _chosen(

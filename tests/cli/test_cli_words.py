@@ -312,13 +312,25 @@ WRONG = [
     ("solve own.py:number", "got int; expected an Equation"),
     ("solve own.py:make --set rtae=2", "Did you mean 'rate'"),
     ("solve own.py:problem --set rate=2", "make it a function"),
-    ("solve own.py:undefined --method standard", "own.py, line 21: NameError"),
+    ("solve own.py:undefined --method standard", "own.py, line 21: f at one x: NameError"),
     ("solve own.py:reversed_limits", "own.py, line 24: ValueError: Interval"),
     ("solve syntax.py:problem", "syntax.py, line 2: SyntaxError"),
     ("solve missing_module.py:problem", "missing_module.py, line 1: ModuleNotFoundError"),
     ("resume nothing", "not a run folder"),
     ("report .", "not a run folder"),
     ("predict nothing --out u.txt", "ends in .nc"),
+    ("predict nothing --out u.nc --grid x0=0:1:1e12", "expected a whole number from 1 to 10,000,000"),
+    ("predict nothing --out u.nc --grid x0=0:1:10000 x1=0:1:10000", "10000 × 10000 points; expected at most"),
+    ("predict nothing --out u.nc --grid x0=nan:1:5", "expected finite numbers"),
+    ("predict nothing --out u.nc --grid x0=0,inf", "expected finite numbers"),
+    ("solve volterra --n 1e30", "--n: got '1e30'; expected a whole number"),
+    ("solve volterra --n 1e9", "Most is for the network at all nodes of one x"),
+    ("solve volterra --width 1e6", "MLP width: got 1000000; expected a whole number from 1 to 100,000"),
+    ("solve volterra --seeds 1e9", "seeds: got 1000000000; expected"),
+    ("solve poisson --set charges=2024-01-01", "of type date; expected numbers and text"),
+    (f"solve poisson --set charges={'[' * 80}{']' * 80}", "nested more than 50 levels deep"),
+    (f"solve poisson --set charges={'[' * 9000}{']' * 9000}", "nested too deeply"),
+    ("solve poisson --set charges=!!python/object:os.system", "is not YAML"),
 ]
 
 
@@ -333,6 +345,31 @@ def test_wrong_input_is_one_line_and_leaves_nothing(line, message, here, capsys)
     assert error.count("\n") == 1
     assert out == ""
     assert sorted(path.name for path in here.iterdir() if path.name != "__pycache__") == before
+
+
+MANY = "\n".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9))
+STUDIES = {
+    "problem: got '--help'; expected a name": "base: {problem: '--help'}",
+    "problem: got 3; expected a name": "base: {problem: 3}",
+    "of type date": "base: {problem: volterra, steps: 2024-01-01}",
+    "nested too deeply": f"base: {'[' * 9000}{']' * 9000}",
+    "levels deep": f"base: {'[' * 80}{']' * 80}",
+    "references": f"base: {{problem: volterra}}\na0: &a0 [1, 2, 3, 4]\n{MANY}",
+    "is not YAML": "base: {problem: &a *b}",
+    "is there twice": "base: {problem: volterra, problem: poisson}",
+}
+
+
+@pytest.mark.parametrize("message", STUDIES)
+def test_a_wrong_study_is_one_line(message, here, capsys):
+    Path("study.yaml").write_text(STUDIES[message])
+    assert main(["study", "study.yaml", "--out", "made"]) == 2
+    out, error = capsys.readouterr()
+    assert message in error
+    assert error.count("\n") == 1
+    assert len(error) < 500
+    assert out == ""
+    assert not Path("made").exists()
 
 
 def test_every_class_that_is_made_of_others_has_an_example_that_works():

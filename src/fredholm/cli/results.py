@@ -1,5 +1,6 @@
 """The commands that read runs and never execute anything recorded in them: report and predict."""
 
+import math
 from argparse import Namespace
 from pathlib import Path
 
@@ -10,8 +11,10 @@ import xarray as xr
 from fredholm.cli import values
 from fredholm.cli.folders import CommandError
 from fredholm.cli.runs import asking_for_problem, loaded
+from fredholm.common.checks import positive_integer
 from fredholm.storage.files import write_atomically
 
+MOST_POINTS = 10_000_000  # of a grid
 SUFFIXES = (".nc", ".csv")
 
 
@@ -23,6 +26,8 @@ def predict(options: Namespace) -> int:
     if out.exists():
         raise ValueError(f"--out: {out} exists. Choose another name, or delete it.")
     grid = values.pairs(options.grid, "--grid", axis) if options.grid else None
+    if grid is not None and math.prod(map(len, grid.values())) > MOST_POINTS:
+        raise ValueError(f"--grid: got {' × '.join(str(len(one)) for one in grid.values())} points; expected at most {MOST_POINTS:,}.")
     solution = loaded(Path(options.run), options.problem)
     if grid is None and solution.problem is None:
         raise asking_for_problem(Path(options.run), solution.record.origin, options.command)
@@ -43,10 +48,21 @@ def axis(text: str) -> np.ndarray:
     try:
         if ":" in text:
             low, high, count = text.split(":")
-            return np.linspace(float(low), float(high), values.whole(count))
-        return np.array([float(part) for part in text.split(",")])
-    except ValueError:
-        raise ValueError(f"--grid: got {text!r}; expected low:high:count, for instance x0=0:1:101, or numbers, x0=0,0.5,1.") from None
+            ends = np.array([float(low), float(high)])
+            points = (
+                np.linspace(ends[0], ends[1], positive_integer("count", values.whole(count), most=MOST_POINTS))
+                if np.isfinite(ends).all()
+                else ends
+            )
+        else:
+            points = np.array([float(part) for part in text.split(",")])
+    except ValueError as error:
+        reason = f" ({error})" if "count" in str(error) else ""
+        example = "expected low:high:count, for instance x0=0:1:101, or numbers, x0=0,0.5,1"
+        raise ValueError(f"--grid: got {text!r}; {example}{reason}.") from None
+    if not np.isfinite(points).all():
+        raise ValueError(f"--grid: got {text!r}; expected finite numbers.")
+    return points
 
 
 def as_csv(predictions: xr.Dataset) -> bytes:

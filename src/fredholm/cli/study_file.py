@@ -10,9 +10,10 @@ import yaml
 
 from fredholm.cli import values
 from fredholm.cli.choices import keywords_of, method_of, problem_of
-from fredholm.cli.values import Loader
+from fredholm.cli.values import CHARACTERS, Loader, plain_yaml
 from fredholm.common.checks import nearest
 from fredholm.equation.files import is_file
+from fredholm.storage.files import read_limited
 from fredholm.study.run import Run, make_run
 from fredholm.study.sweeps import grid, name_of, one_at_a_time
 
@@ -37,11 +38,10 @@ Parse = Callable[[Sequence[str]], Namespace]  # the arguments of a command as it
 def read_study(path: Path, parse: Parse, known: Sequence[str]) -> tuple[str, list[Run]]:
     """The title and the runs of a study's file; `parse` reads arguments of the command line, and `known` are the options of solve."""
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), _Strict)  # a safe loader: plain values only
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}. Expected a study in YAML.") from None
-    except yaml.YAMLError as error:
-        raise ValueError(f"{path} is not YAML: {' '.join(str(error).split())}.") from None
+        text = read_limited(path, CHARACTERS).decode()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} cannot be read: {error}. Expected a study in YAML.") from None
+    content = plain_yaml(str(path), text, _Strict)
     content = _mapping(path, "the file", content)
     for key in content:
         if key not in TOP:
@@ -88,6 +88,8 @@ def _run(path: Path, name: str, settings: Mapping[str, Any], labels: dict[str, A
             options[plain] = value
     if "problem" not in options:
         raise ValueError(f"{path}: run {name!r} has no problem; give one in base, for instance problem: poisson.")
+    if not isinstance(options["problem"], str) or options["problem"].startswith("-"):
+        raise ValueError(f"{path}: run {name!r}: problem: got {options['problem']!r}; expected a name, or path/to/file.py:name.")
     problem_name = str(options.pop("problem"))
     if is_file(problem_name):  # beside the study, wherever the command is given
         problem_name = str(path.parent / problem_name)

@@ -10,7 +10,11 @@ import equinox as eqx
 import yaml
 
 from fredholm.cli.names import concrete, kebab, known, parts, required
+from fredholm.common.checks import shortened
 from fredholm.storage.serialisation import from_text
+
+LARGEST = 2**53  # of whole numbers, which are read as floats
+CHARACTERS, MOST, LEVELS = 1_000_000, 100_000, 50  # of a text in YAML: its length, its values and its depth
 
 
 class Loader(yaml.SafeLoader):
@@ -26,10 +30,38 @@ def value(text: str) -> Any:
         return None
     if re.fullmatch(r"([A-Z]\w*|array)\(.*\)", text.strip(), re.DOTALL):
         return from_text(text)
+    return plain_yaml(shortened(text), text, Loader)
+
+
+def plain_yaml(name: str, text: str, loader: type[yaml.SafeLoader]) -> Any:
+    """The content of a YAML text, which messages call `name`: plain values, lists and names with values, not too many and not too deep."""
+    if len(text) > CHARACTERS:
+        raise ValueError(f"{name}: got {len(text):,} characters; expected at most {CHARACTERS:,}.")
     try:
-        return yaml.load(text, Loader)  # a safe loader: plain values only
-    except yaml.YAMLError as error:
-        raise ValueError(f"{text!r} is not a value: {' '.join(str(error).split())}.") from None
+        found = yaml.load(text, loader)  # a safe loader: no objects
+    except RecursionError:
+        raise ValueError(f"{name}: nested too deeply.") from None
+    except (yaml.YAMLError, ValueError) as error:  # a ValueError: a date that does not exist, a number of many digits
+        raise ValueError(f"{name} is not YAML: {' '.join(str(error).split())[:300]}.") from None
+    _check_plain(name, found)
+    return found
+
+
+def _check_plain(name: str, content: object) -> None:
+    """Refuses what is neither a number nor a text, as a date is, and content that grows without end by references to itself."""
+    level, seen = [content], 0
+    for _ in range(LEVELS):
+        seen += len(level)
+        if seen > MOST:
+            raise ValueError(f"{name}: got more than {MOST:,} values; expected fewer. Are there references (&, *) to lists of references?")
+        wrong = [one for one in level if not isinstance(one, (str, int, float, bool, list, dict, NoneType))]
+        if wrong:
+            raise ValueError(f"{name}: got {wrong[0]} of type {type(wrong[0]).__name__}; expected numbers and text. Put text into quotes.")
+        inner = [list(one.values()) + list(one) if isinstance(one, dict) else one for one in level if isinstance(one, (dict, list))]
+        level = [item for items in inner for item in items]
+        if not level:
+            return
+    raise ValueError(f"{name}: nested more than {LEVELS} levels deep.")
 
 
 def words(hint: object) -> dict[str, object]:
@@ -84,8 +116,8 @@ def pairs(texts: Sequence[str], option: str, parse: Callable[[str], Any] = value
 def whole(text: str) -> int:
     """A whole number, also as 20_000 or 2e4."""
     number = float(text)
-    if not number.is_integer():
-        raise ValueError(f"got {text!r}; expected a whole number.")
+    if not number.is_integer() or abs(number) > LARGEST:
+        raise ValueError(f"got {text!r}; expected a whole number{f' up to {LARGEST:,}' if number.is_integer() else ''}.")
     return int(number)
 
 

@@ -3,7 +3,7 @@
 import difflib
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     Scalar = float | Array  # numpy's numbers count as floats here: a sum of one of them and a JAX array is a JAX array
 else:
     Scalar = float | int | np.number | Real[np.ndarray | Array, ""]  # a number after the check; it is traced where it depends on x
+Kind = TypeVar("Kind")
 MANY = 40  # names that are not listed where one of them is near
 Vector = tuple[float, ...] | Real[Array, "_"]  # the coordinates of a point after the check
 Matrix = tuple[tuple[float, ...], ...] | Real[Array, "_ _"]
@@ -29,15 +30,20 @@ def is_concrete(*values: object) -> bool:
 
 def limit(name: str, value: Number) -> Scalar:
     """One end of a range: a float where the number is known, a scalar array where it depends on x."""
-    if isinstance(value, (Array, np.ndarray, np.generic)):
-        if value.shape != ():
-            raise ValueError(
-                f"{name}: got an array of shape {value.shape}; expected a scalar. x is a point of shape (d,): write x[0], not x."
-            )
-        return value  # type: ignore[return-value]
-    if isinstance(value, float) and not math.isfinite(value):
+    if isinstance(value, float) and math.isinf(value):
         raise ValueError(f"{name}: got {value!r}; expected a finite number. For an unbounded range use HalfLine.")
-    return real(name, value)
+    return scalar(name, value)
+
+
+def scalar(name: str, value: Number) -> Scalar:
+    """A finite number: a float where it is known, a scalar array where it depends on x."""
+    if not isinstance(value, (Array, np.ndarray, np.generic)):
+        return real(name, value)
+    if value.shape != ():
+        raise ValueError(f"{name}: got an array of shape {value.shape}; expected a scalar. x is a point of shape (d,): write x[0], not x.")
+    if is_concrete(value):
+        real(name, value)
+    return value  # type: ignore[return-value]
 
 
 def positive_integer(name: str, value: object, *, least: int = 1, most: int | None = None) -> int:
@@ -63,9 +69,9 @@ def shortened(value: object) -> str:
 def real(name: str, value: object, *, low: float = -math.inf, high: float = math.inf, below: float = math.inf) -> float:
     """`value` as a finite `float` in [low, high] and strictly below `below`, or a `ValueError` that names the argument."""
     try:
-        number = float(value)  # type: ignore[arg-type]  # what cannot be a float raises
-    except (TypeError, ValueError):
-        raise ValueError(f"{name}: got {value!r}; expected a number.") from None
+        number = float("text" if isinstance(value, str) else value)  # type: ignore[arg-type]  # what cannot be a float raises
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name}: got {shortened(value)}; expected a number.") from None
     if not math.isfinite(number) or not low <= number <= high or number >= below:
         if high == below == math.inf:
             limits = "" if low == -math.inf else f" of at least {low:g}"
@@ -85,7 +91,7 @@ def vector(name: str, value: object) -> Vector:
         if value.ndim != 1:
             raise ValueError(f"{name}: got an array of shape {value.shape}; expected one point, shape (d,).")
         return value
-    array = np.asarray(value, dtype=float)
+    array = numbers(name, value)
     if array.ndim != 1 or array.size == 0:
         raise ValueError(f"{name}: got {value!r}; expected the coordinates of one point, for instance (0.0, 1.0).")
     if not np.all(np.isfinite(array)):
@@ -93,9 +99,28 @@ def vector(name: str, value: object) -> Vector:
     return tuple(float(entry) for entry in array)
 
 
-def nearest(kind: str, name: str, known: Iterable[str]) -> ValueError:
+def numbers(name: str, value: object) -> np.ndarray | Array:
+    """Numbers as an array, or a `ValueError` that names the argument."""
+    try:
+        return value if isinstance(value, jax.Array) else np.asarray(value, float)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name}: got {shortened(value)}; expected numbers, as an array or as tuples of equal length.") from None
+
+
+def instance(name: str, value: Kind, kind: type | tuple[type, ...], example: str) -> Kind:
+    """`value`, which must be an object of this kind; `example` is how one is written."""
+    if not isinstance(value, kind):
+        hint = f" Write {value.__name__}(...), with its parentheses." if isinstance(value, type) and issubclass(value, kind) else ""
+        raise ValueError(f"{name}: got {shortened(value)}; expected for instance {example}.{hint}")
+    return value
+
+
+def nearest(kind: str, name: object, known: Iterable[str]) -> ValueError:
     """The error for an unknown name, with the nearest known one."""
     known = sorted(known)
+    if not isinstance(name, str):
+        return ValueError(f"{kind}: got {shortened(name)}; expected one of {', '.join(known)}.")
+    name = name[:100]
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
     hint = f" Did you mean {close[0]!r}?" if close else ""
     listed = "" if close and len(known) > MANY else f" Known: {', '.join(known)}."
@@ -105,7 +130,7 @@ def nearest(kind: str, name: str, known: Iterable[str]) -> ValueError:
 def rows(name: str, value: object) -> Real[np.ndarray | Array, "n d"]:
     """Points as an array of shape (n, d). Shape (n,) means n points of the line."""
     value = _stacked(name, value)
-    array = value if isinstance(value, jax.Array) else np.asarray(value, float)
+    array = numbers(name, value)
     if array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2 or 0 in array.shape:
@@ -117,8 +142,10 @@ def rows(name: str, value: object) -> Real[np.ndarray | Array, "n d"]:
 
 def positive(name: str, value: Scalar, meaning: str) -> Scalar:
     """A positive number. A traced value is not checked."""
-    if is_concrete(value) and not 0 < float(value) < math.inf:
-        raise ValueError(f"{name}: got {float(value):g}; expected a positive, finite number ({meaning}).")
+    if is_concrete(value):
+        known = value if isinstance(value, float) else real(name, value)
+        if not 0 < known < math.inf:
+            raise ValueError(f"{name}: got {known:g}; expected a positive, finite number ({meaning}).")
     return value
 
 

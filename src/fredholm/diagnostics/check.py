@@ -6,6 +6,7 @@ from functools import partial
 import jax
 
 from fredholm.common.findings import Finding, Report
+from fredholm.common.tracebacks import with_short_tracebacks
 from fredholm.diagnostics.exact import exact_residuals
 from fredholm.diagnostics.tails import HeavyTail, heavy_tails
 from fredholm.diagnostics.uniqueness import Undetermined, undetermined
@@ -20,6 +21,7 @@ from fredholm.rules.base import AbstractRule
 from fredholm.rules.monte_carlo import MonteCarlo
 
 
+@with_short_tracebacks
 def check(problem: Equation, *, rule: AbstractRule | None = None, network: object = None) -> Report:
     """Tries an equation on random points, without training, and reports what is wrong or suspicious.
 

@@ -9,11 +9,13 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Key, PyTree
 
 from fredholm.common.compiling import compiled_once
+from fredholm.diagnostics.memory import check_memory
 from fredholm.equation.conditions import IntegralCondition
 from fredholm.equation.equation import Equation, residuals
 from fredholm.equation.estimate import draw, weighted_integrand
+from fredholm.equation.indices import out_of_range
 from fredholm.equation.probe import POINTS, fresh, pick, points_of, show, traced
-from fredholm.equation.residual import AbstractResidual, Integral, Place
+from fredholm.equation.residual import AbstractResidual, Integral, Place, as_vector, call
 from fredholm.functions.field import Field
 from fredholm.functions.protocol import AbstractNetwork
 from fredholm.rules.base import AbstractRule
@@ -26,8 +28,9 @@ SINGULAR = (
 Flags = list[Bool[Array, "*n"]]  # of one residual: for f − y, then for each integrand
 
 
-def check_equation(equation: Equation, rules: Sequence[AbstractRule], network: AbstractNetwork) -> None:
-    """Raises `ValueError` for wrong shapes, reversed limits at some x, NaN, or code that cannot be traced, conditions included."""
+def check_equation(equation: Equation, rules: Sequence[AbstractRule], network: AbstractNetwork, batch: int = 1, seeds: int = 1) -> None:
+    """Raises `ValueError` for wrong shapes, reversed limits at some x, NaN, or code that cannot be traced, conditions included; and where
+    the nodes, the batch or the seeds do not fit into memory."""
     u = traced("network", lambda: eqx.filter_eval_shape(fresh, equation, network, jax.random.key(0)))
     traced("network", lambda: eqx.filter_eval_shape(u, jax.ShapeDtypeStruct((equation.inputs,), float)))
     parts = [("", equation), *((f"condition {number}, ", one) for number, one in enumerate(equation.conditions, start=1))]
@@ -36,6 +39,7 @@ def check_equation(equation: Equation, rules: Sequence[AbstractRule], network: A
         points = [pick(some, index) for index in range(TRIES)]
         _check_limits(where, residual, own, points)
         _check_shapes(where, _shapes(where, residual, u, points[0], own))
+    check_memory(equation, rules, u, batch, seeds)
     finite = _are_finite(equation, rules, network, stacked)
     for (where, residual), flags, some in zip(parts, finite, stacked, strict=True):
         _check_finite(where, residual, flags, some)
@@ -51,11 +55,7 @@ def _check_limits(where: str, residual: AbstractResidual, rules: Sequence[Abstra
     for number, (integral, rule) in enumerate(zip(residual.integrals, rules, strict=True)):
         name = f"{where}integral {number + 1}"
         for x in points:
-            try:
-                measure = integral.measure(x)
-            except ValueError as error:
-                raise ValueError(f"{name}, at x = {show(x)}: {error}") from error
-            rule.check(measure)
+            rule.check(traced(f"{name}, at x = {show(x)}", lambda integral=integral, x=x: integral.measure(x)))
         traced(f"{name}: over", lambda integral=integral: jax.eval_shape(lambda at: integral.measure(at).mass * jnp.ones(()), points[0]))
 
 
@@ -65,19 +65,26 @@ def _shapes(where: str, residual: AbstractResidual, u: Field, x: Place, rules: S
         name = "y" if residual.f is None else "f"
     else:
         name = "value" if isinstance(residual, IntegralCondition) else "of"
+    # First what is on the right alone, so that an error in y is not said of f.
+    right, value = ("y", residual.y) if isinstance(residual, Equation) else ("value", getattr(residual, "value", 0.0))
+    _size(f"{where}{right} at one x", lambda u, x: as_vector(right, call(value, x)), u, x)
     shapes = {f"{where}{name}": _size(f"{where}{name} at one x", residual.local_residual, u, x)}
     for number, (integral, rule) in enumerate(zip(residual.integrals, rules, strict=True)):
 
-        def value(u: Field, x: Place, integral: Integral = integral, rule: AbstractRule = rule) -> Float[Array, "e"]:
+        def integrand(u: Field, x: Place, integral: Integral = integral, rule: AbstractRule = rule) -> Float[Array, "e"]:
             nodes = rule.nodes(integral.measure(x), jax.random.key(0))
             return integral.integrand(u, x, jax.tree.map(lambda leaf: leaf[0], nodes.points))
 
-        shapes[f"{where}g of integral {number + 1}"] = _size(f"{where}g of integral {number + 1}", value, u, x)
+        shapes[f"{where}g of integral {number + 1}"] = _size(f"{where}g of integral {number + 1}", integrand, u, x)
     return shapes
 
 
 def _size(name: str, compute: Callable[[Field, Place], Array], u: Field, x: Place) -> int:
-    return traced(name, lambda: eqx.filter_eval_shape(compute, u, x)).shape[0]
+    program, shape, _ = traced(name, lambda: eqx.filter_make_jaxpr(compute)(u, x))
+    if (missed := out_of_range(program.jaxpr)) is not None:
+        index, length = missed
+        raise ValueError(f"{name}: it takes entry {index} of an array of {length}, and JAX would take the nearest that there is. {POINTS}.")
+    return shape.shape[0]
 
 
 def _check_shapes(where: str, shapes: dict[str, int]) -> None:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, Real
 
-from fredholm.common.checks import Numbers, Scalar, Vector, is_concrete, positive, positive_integer, rows
+from fredholm.common.checks import Numbers, Scalar, Vector, is_concrete, numbers, positive, positive_integer, rows
 from fredholm.domains.base import AbstractDistribution, AbstractDomain, Atoms, Base
 
 TAIL = 1e-9  # the probability beyond the default of `most` in PoissonCounts
@@ -123,7 +123,7 @@ class Jumps(AbstractDomain):
 
 
 def _weights(given: Numbers, n: int) -> Vector:
-    weights = given if isinstance(given, jax.Array) else np.asarray(given, float)
+    weights = numbers("Discrete weights", given)
     if weights.shape != (n,):
         raise ValueError(f"Discrete weights: got shape {weights.shape}; expected ({n},), one for each point.")
     if isinstance(weights, jax.Array) and not is_concrete(weights):

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from fredholm.common.checks import Matrix, Number, Numbers, Scalar, Vector, is_concrete, limit, positive, real, rows, vector
+from fredholm.common.checks import Matrix, Number, Numbers, Scalar, Vector, is_concrete, limit, positive, real, rows, scalar, vector
 from fredholm.common.linear_algebra import cholesky, solve
 from fredholm.domains.base import AbstractDistribution, Base
 
@@ -66,7 +66,7 @@ class LogNormal(AbstractDistribution):
     scale: Scalar  # s, the standard deviation of log t
 
     def __init__(self, mean: Scalar = 0.0, scale: Scalar = 1.0):
-        self.mean, self.scale = mean, positive("LogNormal scale", scale, "the standard deviation of log t")
+        self.mean, self.scale = scalar("LogNormal mean", mean), positive("LogNormal scale", scale, "the standard deviation of log t")
 
     @property
     def dimension(self) -> int:
@@ -91,7 +91,7 @@ class Exponential(AbstractDistribution):
     scale: Scalar  # s, the mean of t - a
 
     def __init__(self, low: Scalar = 0.0, scale: Scalar = 1.0):
-        self.low, self.scale = low, positive("Exponential scale", scale, "the mean")
+        self.low, self.scale = scalar("Exponential low", low), positive("Exponential scale", scale, "the mean")
 
     @property
     def dimension(self) -> int:

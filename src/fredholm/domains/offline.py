@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, Real
 
-from fredholm.common.checks import Numbers, is_concrete, rows
+from fredholm.common.checks import Numbers, is_concrete, numbers, rows
 from fredholm.domains.base import AbstractDistribution, Atoms, Base, Nodes, Record
 
 
@@ -22,7 +22,7 @@ class Offline(AbstractDistribution):
     def __init__(self, **columns: Numbers):
         if "point" not in columns:
             raise ValueError(f"Offline: got {sorted(columns)}; expected point=, an array of shape (n, d) of the points x, among them.")
-        kept = {name: value if isinstance(value, jax.Array) else np.asarray(value, float) for name, value in columns.items()}
+        kept = {name: numbers(f"Offline {name}", value) for name, value in columns.items()}
         kept["point"] = rows("Offline point", kept["point"])
         n = len(kept["point"])
         for name, column in kept.items():
@@ -56,7 +56,7 @@ class Given(AbstractDistribution):
     points: Real[np.ndarray | Array, "k d"]  # the samples, of shape (k, d); (d,) is one sample
 
     def __init__(self, points: Numbers):
-        given = points if isinstance(points, jax.Array) else np.asarray(points, float)
+        given = numbers("Given points", points)
         self.points = rows("Given points", given[None] if given.ndim == 1 else given)
 
     @property

@@ -4,10 +4,9 @@ import math
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, Key
 
-from fredholm.common.checks import Number, Numbers, Scalar, Vector, is_concrete, vector
+from fredholm.common.checks import Number, Numbers, Scalar, Vector, is_concrete, scalar, vector
 from fredholm.common.linear_algebra import orthonormal_columns
 from fredholm.domains.base import AbstractDomain, Base, Nodes
 from fredholm.domains.sphere_map import direction_from_unit
@@ -160,11 +159,10 @@ def plane_basis(normal: Float[Array, "3"]) -> tuple[Float[Array, "3"], Float[Arr
 
 def radius_of(owner: str, value: Number) -> Scalar:
     """A radius. The size of a traced value is not checked."""
-    if isinstance(value, (Array, np.ndarray, np.generic)) and value.shape != ():
-        raise ValueError(f"{owner} radius: got an array of shape {value.shape}; expected a scalar.")
-    if is_concrete(value) and not 0 <= float(value) < math.inf:
-        raise ValueError(f"{owner} radius: got {float(value):g}; expected a finite number of at least 0.")
-    return value if isinstance(value, (Array, np.ndarray, np.generic)) else float(value)  # type: ignore[return-value]
+    known = scalar(f"{owner} radius", value)
+    if is_concrete(known) and float(known) < 0:
+        raise ValueError(f"{owner} radius: got {float(known):g}; expected a finite number of at least 0.")
+    return known
 
 
 def haar_rotation(key: Key[Array, ""], dimension: int) -> Float[Array, "d d"]:

@@ -5,7 +5,7 @@ import math
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from fredholm.common.checks import Scalar, positive
+from fredholm.common.checks import Scalar, positive, scalar
 from fredholm.domains.base import AbstractDomain, Base
 
 
@@ -38,7 +38,7 @@ class HalfLine(AbstractUnbounded):
     scale: Scalar  # s, a positive number
 
     def __init__(self, low: Scalar = 0.0, scale: Scalar = 1.0):
-        self.low, self.scale = low, positive("HalfLine scale", scale, "the length over which the integrand decays")
+        self.low, self.scale = scalar("HalfLine low", low), positive("HalfLine scale", scale, "the length over which the integrand decays")
 
     @property
     def bases(self) -> tuple[Base, ...]:
@@ -62,7 +62,7 @@ class Line(AbstractUnbounded):
     scale: Scalar  # s, a positive number
 
     def __init__(self, mean: Scalar = 0.0, scale: Scalar = 1.0):
-        self.mean, self.scale = mean, positive("Line scale", scale, "the width of the integrand")
+        self.mean, self.scale = scalar("Line mean", mean), positive("Line scale", scale, "the width of the integrand")
 
     @property
     def bases(self) -> tuple[Base, ...]:

@@ -3,17 +3,16 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from fredholm.common.checks import Numbers, positive_integer, real
+from fredholm.common.checks import Numbers, is_concrete, numbers, positive_integer, real, rows
 from fredholm.domains.base import AbstractDistribution, AbstractDomain, Base, Place, Record
 from fredholm.domains.combined import Point
 from fredholm.domains.offline import Offline
 from fredholm.equation.operators import derivative
-from fredholm.equation.residual import AbstractCondition, Integral, Value, as_vector, call, minus
+from fredholm.equation.residual import AbstractCondition, Integral, Value, as_vector, call, checked_value, minus
 from fredholm.functions.field import Function
 from fredholm.rules.base import AbstractRule
 
@@ -33,7 +32,7 @@ class Condition(AbstractCondition):
     integrals: tuple[Integral, ...] = ()
 
     def __init__(self, at: AbstractDomain, value: Value, of: Callable[..., Any] = _value, weight: float = 1.0, batch: int | None = None):
-        self.at, self.value, self.of = _domain("Condition at", at), value, _function("Condition of", of)
+        self.at, self.value, self.of = _domain("Condition at", at), checked_value("Condition value", value), _function("Condition of", of)
         self.weight, self.batch = _weight_and_batch("Condition", weight, batch)
 
     @property
@@ -131,15 +130,21 @@ class Data(AbstractCondition):
     def __init__(
         self,
         points: Numbers,
-        values: Numbers,
+        values: Numbers | None = None,
         of: Callable[..., Any] = _value,
         weight: float = 1.0,
         batch: int | None = None,
         sigma: Numbers | None = None,
     ):
-        given = values if isinstance(values, jax.Array) else np.asarray(values, float)
+        if values is None:
+            raise ValueError("Data: got no values; expected the observed numbers, Data(points, values).")
+        given, points = numbers("Data values", values), rows("Data points", points)
         if given.ndim not in (1, 2):
             raise ValueError(f"Data values: got shape {given.shape}; expected (n,), or (n, e) for e numbers at each point.")
+        if len(given) != len(points):
+            raise ValueError(f"Data: got {len(points)} points and {len(given)} values; expected as many of each.")
+        if is_concrete(given) and not np.all(np.isfinite(np.asarray(given))):
+            raise ValueError("Data values: got a number that is not finite; leave out what was not observed.")
         self.sigma = None if sigma is None else _deviations(sigma, given.shape)
         share = {} if self.sigma is None else {"share": 1 / (self.sigma * np.sqrt(np.mean(1 / self.sigma**2)))}
         self.observed, self.of = Offline(point=points, value=given, **share), _function("Data of", of)
@@ -185,7 +190,8 @@ class IntegralCondition(AbstractCondition):
         if not integrals or not all(isinstance(one, Integral) for one in integrals):
             raise ValueError(f"IntegralCondition integral: got {integral!r}; expected an Integral(over, g), or several.")
         self.integrals = integrals
-        self.value, self.at = value, Point() if at is None else _domain("IntegralCondition at", at)
+        self.value = checked_value("IntegralCondition value", value)
+        self.at = Point() if at is None else _domain("IntegralCondition at", at)
         self.weight, self.batch = _weight_and_batch("IntegralCondition", weight, batch)
 
     @property
@@ -202,7 +208,7 @@ class IntegralCondition(AbstractCondition):
 
 def _deviations(given: Numbers, shape: tuple[int, ...]) -> np.ndarray:
     """A standard deviation for each observed number."""
-    sigma = np.asarray(given, float)
+    sigma = np.asarray(numbers("Data sigma", given))
     if sigma.ndim == 1 and len(shape) == 2 and sigma.shape == shape[:1]:
         sigma = sigma[:, None]  # one for all numbers at a point
     if sigma.shape not in ((), (shape[0], 1), shape):

@@ -1,6 +1,7 @@
 """The equation as the user writes it, for one point at a time."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import NoneType
 from typing import Any, TypeVar
 
 import equinox as eqx
@@ -8,19 +9,20 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
-from fredholm.common.checks import positive_integer, real
+from fredholm.common.checks import instance, positive_integer, real, shortened
 from fredholm.common.keys import Keys
 from fredholm.domains.base import AbstractDomain, Place
 from fredholm.domains.combined import Law
 from fredholm.domains.discrete import Discrete
 from fredholm.domains.offline import Offline
 from fredholm.equation.evaluation import AbstractEvaluation, Evaluation
-from fredholm.equation.residual import AbstractCondition, AbstractResidual, Integral, Value, as_vector, call, minus
+from fredholm.equation.residual import AbstractCondition, AbstractResidual, Integral, Value, as_vector, call, checked_value, minus
 from fredholm.equation.view import View
 from fredholm.functions.field import Function
 from fredholm.rules.base import AbstractRule
 
 Kind = TypeVar("Kind")
+TAKEN = ("network", "unknowns", "inputs", "outputs", "slope")  # names that u has for itself
 
 
 class Defaults(eqx.Module):
@@ -83,7 +85,10 @@ class Equation(AbstractResidual):
             raise ValueError(f"Equation domain: got {domain!r}; expected a domain, for instance Interval(0.0, 1.0).")
         if not float(domain.mass) > 0:
             raise ValueError(f"Equation domain: {domain!r} is empty, its measure is 0; expected limits with low < high.")
-        self.domain, self.f, self.y, self.exact, self.drawn = domain, f, y, exact, drawn
+        for name, function in (("f", f), ("exact", exact), ("drawn", drawn)):
+            if function is not None and not callable(function):
+                raise ValueError(f"Equation {name}: got {shortened(function)}; expected a function.")
+        self.domain, self.f, self.y, self.exact, self.drawn = domain, f, checked_value("Equation y", y), exact, drawn
         self.integrals = _tuple("integrals", integrals, Integral)
         self.conditions = _tuple("conditions", conditions, AbstractCondition)
         if f is None and not self.integrals:
@@ -92,9 +97,12 @@ class Equation(AbstractResidual):
             raise ValueError("Equation: x is a Law, not a point; give inputs=, the size of the network's input.")
         self.inputs = domain.dimension if inputs is None else positive_integer("Equation inputs", inputs)
         self.outputs = positive_integer("Equation outputs", outputs)
-        self.unknowns = {name: real(f"Equation unknowns[{name!r}]", value) for name, value in (unknowns or {}).items()}
-        self.evaluation = evaluation or _evaluation(domain)
-        self.defaults, self.published, self.view = defaults or Defaults(), published, view or View()
+        self.unknowns = _scalars({} if unknowns is None else unknowns)
+        self.evaluation = _evaluation(domain) if evaluation is None else evaluation
+        self.defaults, self.published, self.view = Defaults() if defaults is None else defaults, published, View() if view is None else view
+        instance("Equation evaluation", self.evaluation, (AbstractEvaluation, NoneType), "fr.Evaluation(fr.Interval(0.0, 1.0))")
+        instance("Equation defaults", self.defaults, Defaults, "fr.Defaults(steps=5000)")
+        instance("Equation view", self.view, View, "fr.View(inputs=('x',))")
         for kind, letters, size in (("inputs", self.view.inputs, self.inputs), ("outputs", self.view.outputs, self.outputs)):
             if letters and len(letters) != size:
                 raise ValueError(f"View {kind}: got {letters}; expected {size} letters, as the equation has {size} {kind}.")
@@ -179,8 +187,18 @@ def _evaluation(domain: AbstractDomain) -> AbstractEvaluation | None:
 
 
 def _tuple(name: str, value: Kind | Sequence[Kind], kind: type[Kind]) -> tuple[Kind, ...]:
-    items: tuple[Kind, ...] = (value,) if isinstance(value, kind) else tuple(value)  # type: ignore[arg-type]
+    items: Any = (value,) if isinstance(value, kind) or not isinstance(value, Iterable) else tuple(value)
     for item in items:
         if not isinstance(item, kind):
-            raise ValueError(f"Equation {name}: got {item!r}; expected {kind.__name__.removeprefix('Abstract')} objects.")
+            raise ValueError(f"Equation {name}: got {shortened(item)}; expected {kind.__name__.removeprefix('Abstract')} objects.")
     return items
+
+
+def _scalars(unknowns: Mapping[str, float]) -> dict[str, float]:
+    """The learned scalars: names that can be read as u.name, and numbers."""
+    if not isinstance(unknowns, Mapping):
+        raise ValueError(f"Equation unknowns: got {shortened(unknowns)}; expected names and first values, for instance {{'kappa': 1.0}}.")
+    for name in unknowns:
+        if not isinstance(name, str) or not name.isidentifier() or name.startswith("__") or name in TAKEN:
+            raise ValueError(f"Equation unknowns: got {shortened(name)} as a name; expected one that can be read as u.name, as 'kappa'.")
+    return {name: real(f"Equation unknowns[{name!r}]", value) for name, value in unknowns.items()}

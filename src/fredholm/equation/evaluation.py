@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from fredholm.common.checks import nearest, positive_integer
+from fredholm.common.checks import instance, nearest, positive_integer
 from fredholm.common.linear_algebra import orthonormal_columns
 from fredholm.domains.base import AbstractDomain
 
@@ -106,6 +106,9 @@ class Evaluation(AbstractEvaluation):
     n: int = eqx.field(default=5000, converter=lambda n: positive_integer("Evaluation n", n))  # how many
     score: str = "relative_l2"
     metrics: tuple[str, ...] = ("mse", "relative_l2")
+
+    def __check_init__(self):
+        instance("Evaluation at", self.at, AbstractDomain, "fr.Interval(0.0, 1.0)")
 
     def points(self, n: int | None = None) -> Float[Array, "n d"]:
         return _drawn(self.at, min(n or self.n, self.n))

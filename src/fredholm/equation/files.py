@@ -60,10 +60,15 @@ class user_code:  # noqa: N801 - it reads as a statement: with user_code(path)
         if self.path is None or error is None or not isinstance(error, (Exception, SystemExit)) or isinstance(error, OSError):
             return False
         line = line_in(self.path, error)
+        if line is not None:
+            text = error.msg if isinstance(error, SyntaxError) else str(error)
+            raise ValueError(f"{self.path}, line {line}: {type(error).__name__}: {text}") from error
+        cause = error  # what the library says of an error in the user's function has that as its cause
+        while line is None and (cause := cause.__cause__) is not None:
+            line = line_in(self.path, cause)
         if line is None:
             return False
-        text = error.msg if isinstance(error, SyntaxError) else str(error)
-        raise ValueError(f"{self.path}, line {line}: {type(error).__name__}: {text}") from error
+        raise ValueError(f"{self.path}, line {line}: {error}") from error
 
 
 def line_in(path: Path, error: BaseException) -> int | None:

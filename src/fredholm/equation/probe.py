@@ -81,14 +81,20 @@ def traced(name: str, compute: Callable[[], Found]) -> Found:
     """Traces the user's code. An error says in the user's terms what cannot be traced."""
     try:
         return compute()
-    except (jax.errors.TracerBoolConversionError, jax.errors.TracerIntegerConversionError) as error:
+    except jax.errors.TracerIntegerConversionError as error:
+        raise ValueError(
+            f"{name}: it uses a traced value, unknown until run time, as an index or a count. Put what is indexed into a JAX array: "
+            "jnp.asarray(values)[i]."
+        ) from error
+    except jax.errors.TracerBoolConversionError as error:
         raise ValueError(
             f"{name}: it branches in Python (if, while, and, or, max, min) on a traced value, unknown until run time. "
             "Use jnp.where(condition, a, b), jnp.maximum or jnp.minimum."
         ) from error
     except jax.errors.TracerArrayConversionError as error:
         raise ValueError(
-            f"{name}: it calls numpy on a traced value, unknown until run time. Use jax.numpy (jnp) instead of numpy: jnp.sin for np.sin."
+            f"{name}: it calls numpy on a traced value, unknown until run time. Use jax.numpy (jnp) instead of numpy: jnp.sin for np.sin, "
+            "jnp.interp for np.interp, jnp.asarray(table)[i] for an indexed table."
         ) from error
     except jax.errors.ConcretizationTypeError as error:
         raise ValueError(
@@ -96,10 +102,22 @@ def traced(name: str, compute: Callable[[], Found]) -> Found:
             "Use jax.numpy: jnp.exp for math.exp."
         ) from error
     except ValueError as error:
-        raise ValueError(f"{name}: {error}") from error
+        part, colon, rest = str(error).partition(": ")
+        said = rest if colon and part in name.split() else str(error)  # not "f at one x: f: it returned"
+        raise ValueError(f"{name}: {said}") from error
+    except IndexError as error:
+        hint = " With one output u(x) is a number: write u(x), not u(x)[0]." if "0-dimensional" in str(error) else f" {POINTS}."
+        raise ValueError(f"{name}: {_first_line(error)}.{hint}") from error
     except TypeError as error:
         hint = f" {POINTS}." if "shape" in str(error) else ""
-        raise ValueError(f"{name}: it cannot be computed for one point: {error}{hint}") from error
+        raise ValueError(f"{name}: it cannot be computed for one point: {_first_line(error)}{hint}") from error
+    except Exception as error:  # the user's own mistake, whatever it is
+        raise ValueError(f"{name}: {type(error).__name__}: {_first_line(error)}") from error
+
+
+def _first_line(error: Exception) -> str:
+    """The first line of a message, which may go on for pages."""
+    return " ".join((str(error).strip().splitlines() or ["no message"])[0].split())[:300]
 
 
 def show(x: Place) -> str:

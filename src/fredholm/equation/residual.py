@@ -7,9 +7,10 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Key
 
-from fredholm.common.checks import Numbers
+from fredholm.common.checks import Numbers, instance, is_concrete, numbers, shortened
 from fredholm.domains.base import AbstractDomain, Place, Record
 from fredholm.domains.combined import Point
 from fredholm.functions.field import Function
@@ -38,8 +39,10 @@ class Integral(eqx.Module):
             raise ValueError(f"Integral over: got {over!r}; expected a domain, or a function of x that returns one.")
         if not callable(g):
             raise ValueError(f"Integral g: got {g!r}; expected a function g(u, x, t).")
-        if rule is not None and not isinstance(rule, AbstractRule):
-            raise ValueError(f"Integral rule: got {rule!r}; expected a rule, for instance MonteCarlo(8).")
+        if rule is not None:
+            instance("Integral rule", rule, AbstractRule, "MonteCarlo(8)")
+        if at is not None and not callable(at):
+            raise ValueError(f"Integral at: got {at!r}; expected a function at(x, t).")
         if isinstance(over, AbstractDomain) and not abs(float(over.mass)) > 0:
             raise ValueError(f"Integral over: {over!r} is empty, its measure is 0; expected limits with low < high.")
         self.over, self.g, self.rule, self.at = over, g, rule, at
@@ -95,9 +98,15 @@ def network_point(x: Place) -> Any:
 
 def as_vector(name: str, value: object) -> Float[Array, "e"]:
     """A user's number, () or (e,), as (e,)."""
+    if value is None or isinstance(value, (str, dict)):
+        raise ValueError(f"{name}: it returned {shortened(value)}; expected a number. Is there a return?")
     array = jnp.asarray(value)
     if array.ndim > 1:
         raise ValueError(f"{name}: it returned shape {array.shape}; expected () for one equation or (e,) for e of them.")
+    if jnp.issubdtype(array.dtype, jnp.bool_):
+        raise ValueError(f"{name}: it returned True or False; expected a number: jnp.where(condition, 1.0, 0.0).")
+    if jnp.issubdtype(array.dtype, jnp.complexfloating):
+        raise ValueError(f"{name}: it returned complex numbers; expected real ones: real and imaginary part are two outputs.")
     return jnp.atleast_1d(array).astype(jnp.result_type(float))
 
 
@@ -110,6 +119,16 @@ def minus(first: str, left: object, second: str, right: object) -> Float[Array, 
             "x is a point of shape (d,), also for d = 1: a number is x[0], not x."
         )
     return a - b
+
+
+def checked_value(name: str, value: Value) -> Value:
+    """A function of x, or finite numbers, () or (e,)."""
+    if callable(value):
+        return value
+    known = numbers(name, value)
+    if known.ndim > 1 or (is_concrete(known) and not np.all(np.isfinite(np.asarray(known)))):
+        raise ValueError(f"{name}: got {shortened(value)}; expected a function of x, or a finite number.")
+    return value
 
 
 def call(value: Value, x: Place) -> object:

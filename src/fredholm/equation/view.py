@@ -5,6 +5,8 @@ from typing import Any
 
 import equinox as eqx
 
+from fredholm.common.checks import numbers
+
 
 class View(eqx.Module):
     """The view of a solution in pictures. With one input it is a curve, with two a heat map, whatever the view says. With more inputs it
@@ -35,8 +37,12 @@ class View(eqx.Module):
         output: int = 0,
         lines: Callable[..., Any] | None = None,
     ):
+        for name, letters in (("inputs", inputs), ("outputs", outputs)):
+            if not isinstance(letters, Sequence) or not all(isinstance(letter, str) for letter in letters):
+                raise ValueError(f"View {name}: got {letters!r}; expected letters, for instance ('x', 't').")
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
-        self.through, self.low, self.high = (tuple(float(value) for value in point) for point in (through, low, high))
+        points = {"View through": through, "View low": low, "View high": high}
+        self.through, self.low, self.high = (tuple(map(float, numbers(name, point).ravel())) for name, point in points.items())
         if len(self.low) != 2 or len(self.high) != 2 or not all(a < b for a, b in zip(self.low, self.high, strict=True)):
             raise ValueError(f"View low, high: got {low!r} and {high!r}; expected two corners of a rectangle, low < high in both axes.")
         first, second = along

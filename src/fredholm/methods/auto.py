@@ -2,7 +2,7 @@
 
 import equinox as eqx
 
-from fredholm.common.checks import positive_integer, real
+from fredholm.common.checks import instance, positive_integer, real
 from fredholm.methods.protocol import AbstractMethod
 
 
@@ -21,3 +21,5 @@ class Auto(eqx.Module):
 
     def __check_init__(self):
         real("Auto bias", self.bias, low=0.0)
+        if self.using is not None:
+            instance("Auto using", self.using, AbstractMethod, "DelayedTarget()")

@@ -4,7 +4,7 @@ import dataclasses
 
 import optax
 
-from fredholm.common.checks import real
+from fredholm.common.checks import instance, real
 from fredholm.optimizers.protocol import AbstractOptimizer
 from fredholm.optimizers.schedules import AbstractSchedule, ConstantRate, Cosine
 
@@ -23,6 +23,7 @@ class Adam(AbstractOptimizer):
         real("Adam b1", self.b1, low=0.0, below=1.0)
         real("Adam b2", self.b2, low=0.0, below=1.0)
         real("Adam eps", self.eps, low=0.0)
+        instance("Adam schedule", self.schedule, AbstractSchedule, "Cosine()")
 
     def build(self, steps: int) -> optax.GradientTransformation:
         return optax.adam(self.schedule.build(self.learning_rate, steps), self.b1, self.b2, self.eps)

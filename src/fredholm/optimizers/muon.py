@@ -4,7 +4,7 @@ import dataclasses
 
 import optax
 
-from fredholm.common.checks import real
+from fredholm.common.checks import instance, real
 from fredholm.optimizers.protocol import AbstractOptimizer
 from fredholm.optimizers.schedules import AbstractSchedule, Cosine
 
@@ -23,6 +23,7 @@ class Muon(AbstractOptimizer):
         real("Muon learning_rate", self.learning_rate, low=0.0)
         real("Muon beta", self.beta, low=0.0, below=1.0)
         real("Muon vectors", self.vectors, low=0.0)
+        instance("Muon schedule", self.schedule, AbstractSchedule, "Cosine()")
 
     def build(self, steps: int) -> optax.GradientTransformation:
         rate, others = (self.schedule.build(share * self.learning_rate, steps) for share in (1.0, self.vectors))

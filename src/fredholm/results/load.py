@@ -6,6 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from fredholm.common.tracebacks import with_short_tracebacks
 from fredholm.equation.equation import Equation
 from fredholm.functions.field import Field
 from fredholm.functions.protocol import AbstractNetwork, as_network
@@ -15,6 +16,7 @@ from fredholm.storage.run_folder import RunFolder, unflatten
 from fredholm.training.record import RunRecord, SavedRun
 
 
+@with_short_tracebacks
 def load(path: str | os.PathLike[str], network: object = None, problem: Equation | None = None) -> Solution:
     """Loads a run from its folder: `solution = fr.load("runs/volterra")`.
 

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from fredholm.common.checks import instance
 from fredholm.domains.base import AbstractDomain, Base, Nodes
 
 MAXIMUM_NODES = 1_000_000  # a rule that needs more nodes on one domain is refused
@@ -77,6 +78,9 @@ class AbstractRandomization(eqx.Module):
 
     fixed: eqx.AbstractVar[bool]  # drawn once for the whole training (True), or anew for every x and step (False)
 
+    def __check_init__(self) -> None:
+        instance(f"{type(self).__name__} fixed", self.fixed, bool, "True")
+
     @abstractmethod
     def move_base(self, nodes: Float[Array, "k b"], key: Key[Array, ""]) -> Float[Array, "k b"]:
         """Moves nodes in the unit cube."""
@@ -103,6 +107,10 @@ class AbstractNodeRule(AbstractRule):
         randomize: ClassVar[AbstractRandomization | None]
     else:
         randomize: eqx.AbstractVar[AbstractRandomization | None]
+
+    def __check_init__(self) -> None:
+        if self.randomize is not None:
+            instance(f"{type(self).__name__} randomize", self.randomize, AbstractRandomization, "Shift(), Rotation() or None")
 
     @abstractmethod
     def base_nodes(self, bases: tuple[Base, ...]) -> tuple[np.ndarray, np.ndarray]:

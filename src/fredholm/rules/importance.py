@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from fredholm.common.checks import is_concrete, positive_integer, real
+from fredholm.common.checks import instance, is_concrete, positive_integer, real
 from fredholm.domains.base import AbstractDomain, Base, Nodes
 from fredholm.domains.warped import Warped
 from fredholm.rules.base import AbstractRule, to_bases
@@ -30,6 +30,13 @@ class Importance(AbstractRule):
 
     rule: AbstractRule  # how nodes of the proposal are chosen
     proposal: AbstractDomain | Callable[[AbstractDomain], AbstractDomain]  # q, or a function of the integral's domain
+
+    def __check_init__(self) -> None:
+        instance("Importance rule", self.rule, AbstractRule, "MonteCarlo(16)")
+        if not isinstance(self.proposal, AbstractDomain) and not callable(self.proposal):
+            raise ValueError(
+                f"Importance proposal: got {self.proposal!r}; expected a distribution, or a function of the integral's domain."
+            )
 
     def size(self, domain: AbstractDomain) -> int:
         return self.rule.size(self._proposal(domain))

@@ -1,10 +1,14 @@
 """`compare`: several methods on one equation, with the same seeds; in a folder it is a study."""
 
+import inspect
 import os
 from collections.abc import Mapping
 from typing import Any
 
 from fredholm.api import solve
+from fredholm.common.checks import shortened
+from fredholm.common.keywords import refuse_unknown
+from fredholm.common.tracebacks import with_short_tracebacks
 from fredholm.equation.equation import Equation
 from fredholm.methods.auto import Auto
 from fredholm.methods.protocol import AbstractMethod
@@ -18,6 +22,7 @@ Methods = Mapping[str, AbstractMethod | Auto | Mapping[str, Any]]
 PER_CALL = ("minutes", "checkpoint_every", "progress", "throw", "origin")  # keywords that are not settings of a run
 
 
+@with_short_tracebacks
 def compare(
     problem: Equation,
     methods: Methods,
@@ -31,7 +36,14 @@ def compare(
     `{"method": fr.Standard(), "rule": fr.MonteCarlo(100), "batch": 8}` for an equal budget of evaluations. With `out` the comparison is a
     study in that folder: after Ctrl-C or a crash the same call continues, and finished runs are not trained again.
     """
+    if not isinstance(methods, Mapping) or not methods:
+        raise ValueError(
+            f"compare methods: got {shortened(methods)}; expected methods by name, for instance {{'standard': fr.Standard()}}."
+        )
     own = {name: dict(chosen) if isinstance(chosen, Mapping) else {"method": chosen} for name, chosen in methods.items()}
+    known = inspect.signature(solve).parameters
+    for given in (keywords, *own.values()):
+        refuse_unknown("compare", solve, {name: value for name, value in given.items() if name not in known})
     if out is None:
         return {name: solve(problem, **{**keywords, "label": name, "throw": False, **chosen}) for name, chosen in own.items()}
     settings = {name: value for name, value in keywords.items() if name not in PER_CALL}

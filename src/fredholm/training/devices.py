@@ -10,6 +10,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import PyTree
 
+from fredholm.common.checks import positive_integer
 from fredholm.common.compiling import compiled_once
 
 Tree = TypeVar("Tree")
@@ -23,6 +24,7 @@ def use_all_cores(count: int | None = None) -> None:
 
     The command line does this by itself. It has no effect on a machine with a GPU or TPU, whose devices JAX finds.
     """
+    count = None if count is None else positive_integer("use_all_cores", count)
     count = count or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else count or os.cpu_count() or 1
     try:
         jax.config.update("jax_num_cpu_devices", count)

@@ -6,6 +6,7 @@ from pathlib import Path
 import jax
 
 from fredholm.common.caches import distrusted, make_private, processor_directory
+from fredholm.common.checks import instance
 
 
 def keep_programs(folder: Path | str | None = None) -> None:
@@ -14,7 +15,7 @@ def keep_programs(folder: Path | str | None = None) -> None:
     `folder` may be shared with other processes of this user, and with nobody else, since the programs in it are run; default: a folder in
     the user's cache directory. The command line does this by itself.
     """
-    folder = processor_directory("programs") if folder is None else Path(folder)
+    folder = processor_directory("programs") if folder is None else Path(instance("keep_programs", folder, (str, Path), "a folder"))
     if reason := distrusted(folder):
         raise ValueError(f"keep_programs: got {folder}, and {reason}: its programs would be run as yours. Give a folder of your own.")
     try:

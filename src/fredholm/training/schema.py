@@ -51,7 +51,7 @@ ENTRIES: Mapping[str, Entry] = {
     **dict.fromkeys(("steps", "batch", "record_every"), _whole(1, MOST)),
     "average": Entry(lambda value: _is_number(value) and 0 <= value < 1, "a number from 0 to below 1"),
     "seeds": Entry(
-        lambda value: _all(value, lambda seed: type(seed) is int and 0 <= seed < 2**64) and 0 < len(value) == len(set(value)),
+        lambda value: _all(value, lambda seed: type(seed) is int and 0 <= seed < 2**63) and 0 < len(value) == len(set(value)),
         "a list of different seeds",
     ),
     "precision": Entry(lambda value: value in ("float32", "float64"), "'float32' or 'float64'"),

@@ -2,12 +2,12 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import equinox as eqx
 import jax
 
-from fredholm.common.checks import positive_integer, real
+from fredholm.common.checks import instance, positive_integer, real, shortened
 from fredholm.domains.combined import Point
 from fredholm.equation.equation import Defaults, Equation
 from fredholm.functions.mlp import MLP
@@ -23,8 +23,6 @@ from fredholm.rules.gauss import Gauss
 from fredholm.rules.monte_carlo import MonteCarlo
 from fredholm.training.stopping import AbstractStop
 
-Kind = TypeVar("Kind")
-
 # The defaults for a user's own equation, measured on the zoo: docs/method.md.
 GENERAL = Defaults(
     method=Auto(),
@@ -35,6 +33,7 @@ GENERAL = Defaults(
     batch=200,
     average=0.999,  # over the last 1000 steps, or the last fiftieth of fewer than 50 000
 )
+MOST_SEEDS, LARGEST_SEED = 100_000, 2**63 - 1  # seeds at once, and the largest number that files can hold
 LEFT_TO_AUTO = ("rule", "optimizer", "batch", "average")  # chosen by a pilot where they are not given
 SECOND_ORDER_STEPS = 300
 SECOND_ORDER_ROWS, LARGEST_BATCH = 512, 256  # points of all residuals together, and of the equation
@@ -99,8 +98,8 @@ def resolve(
     steps = positive_integer("steps", found["steps"])
     return RunSettings(
         problem,
-        _kind("method", found["method"], (AbstractMethod, Auto), "fr.DelayedTarget()"),
-        _kind("rule", found["rule"], AbstractRule, "fr.MonteCarlo(8)"),
+        instance("method", found["method"], (AbstractMethod, Auto), "fr.DelayedTarget()"),
+        instance("rule", found["rule"], AbstractRule, "fr.MonteCarlo(8)"),
         network,
         optimizer,
         steps,
@@ -109,7 +108,7 @@ def resolve(
         seed_numbers(seeds),
         max(1, steps // RECORDS) if record_every is None else positive_integer("record_every", record_every),
         precision or ("float64" if network.is_linear or optimizer.is_second_order or (tolerance or 1.0) < FINE else "float32"),
-        None if stop is None else _kind("stop", stop, AbstractStop, "fr.Plateau()"),
+        None if stop is None else instance("stop", stop, AbstractStop, "fr.Plateau()"),
         None if tolerance is None else real("tolerance", tolerance, low=0.0),
     )
 
@@ -175,12 +174,13 @@ def is_plain(given: Defaults) -> bool:
 def seed_numbers(seeds: int | Sequence[int]) -> tuple[int, ...]:
     """The seeds as a tuple, from their number or from a list."""
     if isinstance(seeds, int) and not isinstance(seeds, bool):
-        return tuple(range(positive_integer("seeds", seeds)))
+        return tuple(range(positive_integer("seeds", seeds, most=MOST_SEEDS)))
     if not isinstance(seeds, Sequence):
         raise ValueError(f"seeds: got {seeds!r}; expected a number of seeds, or a list of different whole numbers.")
-    chosen = tuple(positive_integer("seeds", seed, least=0) for seed in seeds)
+    chosen = tuple(positive_integer("seeds", seed, least=0, most=LARGEST_SEED) for seed in seeds[: MOST_SEEDS + 1])
     if not chosen or len(set(chosen)) != len(chosen):
-        raise ValueError(f"seeds: got {seeds!r}; expected a number of seeds, or different whole numbers.")
+        raise ValueError(f"seeds: got {shortened(seeds)}; expected a number of seeds, or different whole numbers.")
+    positive_integer("seeds", len(chosen), most=MOST_SEEDS)
     return chosen
 
 
@@ -198,9 +198,3 @@ def _average(average: float) -> float:
         return real("average", average, low=0.0, below=1.0)
     except ValueError as error:
         raise ValueError(f"{error} For instance 0.999, a mean over about the last 1000 steps, or 0 for the network itself.") from None
-
-
-def _kind(name: str, value: Kind, kind: type | tuple[type, ...], example: str) -> Kind:
-    if not isinstance(value, kind):
-        raise ValueError(f"{name}: got {value!r}; expected for instance {example}.")
-    return value
