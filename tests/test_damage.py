@@ -22,7 +22,7 @@ from fredholm.storage import files, run_folder
 from fredholm.storage.run_folder import RunFolder
 from fredholm.training.training import Training
 
-TINY = {"network": fr.MLP(4, 1, "tanh"), "batch": 4, "seeds": 2, "progress": False}
+TINY = {"network": fr.MLP(4, 1, "tanh", scaled=False), "batch": 4, "seeds": 2, "progress": False}
 POINTS = np.array([[0.5], [1.5]])
 
 
@@ -167,6 +167,13 @@ def test_a_kill_at_any_write_leaves_what_resume_or_solve_can_use(tmp_path, monke
     assert [entry.status for entry in fr.load(place).status] == [fr.Status.FINISHED] * 2
 
 
+def test_a_run_that_ended_early_is_to_be_continued_and_not_to_have_0_steps():
+    report = fr.solve(fr.problems.Volterra(), minutes=0.0, steps=500, **TINY).diagnose()
+    assert "unfinished" in report
+    assert "the training ended at step 0 of 500. Continue it" in repr(report)
+    assert "steps" not in report.remedy
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_saves_the_state(tmp_path, monkeypatch, number):
     advance, before = Training.advance, signal.getsignal(number)
@@ -209,7 +216,7 @@ WRONG_SETTINGS = {
     "a huge network": ({"network": "MLP(width=1000000000, depth=3, activation='tanh')"}, "MLP"),
     "a deep network": ({"network": "MLP(width=4, depth=1000000000, activation='tanh')"}, "MLP depth"),
     "huge inputs": ({"inputs": 10**9}, "inputs: got 1000000000; expected a whole number from 1"),
-    "another network": ({"network": "MLP(width=5, depth=1, activation='tanh')"}, r"has shape .*expected"),
+    "another network": ({"network": "MLP(width=5, depth=1, activation='tanh')"}, r"(has shape .*expected|has no)"),
     "other seeds": ({"seeds": [0, 7]}, "other seeds"),
     "more seeds": ({"seeds": [0, 1, 2]}, "how they ended"),
     "steps in words": ({"steps": "many"}, "steps: got 'many'"),

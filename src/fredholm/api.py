@@ -13,7 +13,7 @@ import optax
 from fredholm.common.checks import instance, positive_integer
 from fredholm.common.keywords import Unknown, refuse_unknown
 from fredholm.common.tracebacks import with_short_tracebacks
-from fredholm.diagnostics.before import check_settings, warn_if_ill_posed
+from fredholm.diagnostics.before import check_settings, warn_if_exact_is_wrong, warn_if_ill_posed
 from fredholm.diagnostics.warnings import Warnings
 from fredholm.equation.equation import Defaults, Equation
 from fredholm.functions.protocol import AbstractNetwork
@@ -128,6 +128,7 @@ def solve(
         warn_if_ill_posed(settings)
     else:
         settings = engine.settings
+        warn_if_exact_is_wrong(settings)
     record = RunRecord.of(settings, label, auto, origin)
     with jax.enable_x64(settings.precision == "float64"):
         engine = engine or engine_for(settings)

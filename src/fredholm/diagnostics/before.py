@@ -11,6 +11,7 @@ from fredholm.diagnostics.outside import outside
 from fredholm.diagnostics.tails import heavy_tails
 from fredholm.diagnostics.uniqueness import undetermined
 from fredholm.diagnostics.validation import check_equation
+from fredholm.equation.equation import Equation
 from fredholm.functions.constrained import form_of
 from fredholm.methods.protocol import AbstractMethod
 from fredholm.training.settings import RunSettings
@@ -38,6 +39,21 @@ def warn_if_ill_posed(settings: RunSettings) -> None:
             warnings.warn(text, ProblemWarning, stacklevel=4)  # at the line that calls solve
 
 
+def warn_if_exact_is_wrong(settings: RunSettings) -> None:
+    """Warns where the `exact` of the user's own equation does not satisfy it."""
+    if settings.problem.recipe() is None:
+        for text in _wrong_exact(settings.problem):
+            warnings.warn(text, ProblemWarning, stacklevel=4)
+
+
+def _wrong_exact(problem: Equation) -> Iterator[str]:
+    if problem.exact is None or problem.unknowns:
+        return
+    for residual in exact_residuals(problem):
+        if residual.is_wrong:
+            yield f"exact does not satisfy {residual}, at {residual.wrong:.0%} of the points: errors against it mean nothing."
+
+
 def _suspicious(settings: RunSettings) -> Iterator[str]:
     problem, form = settings.problem, form_of(settings.network)
     found = None if is_intended(problem) else undetermined(problem, form)
@@ -45,9 +61,6 @@ def _suspicious(settings: RunSettings) -> Iterator[str]:
         yield describe_undetermined(found)
     if form is None and not (found is not None and found.evaluates_outside):
         yield from outside(problem)
-    if problem.exact is not None and not problem.unknowns:
-        for residual in exact_residuals(problem):
-            if residual.is_wrong:
-                yield f"exact does not satisfy {residual}, at {residual.wrong:.0%} of the points: errors against it mean nothing."
+    yield from _wrong_exact(problem)
     if any(rule.is_random for rule in settings.rules):
         yield from map(describe_heavy_tail, heavy_tails(problem, form))

@@ -16,7 +16,7 @@ from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
 from fredholm.common.checks import is_concrete
-from fredholm.common.findings import Report
+from fredholm.common.findings import Finding, Report
 from fredholm.common.statistics import bootstrap_interval
 from fredholm.diagnostics.certificate import Certificate, certificates
 from fredholm.diagnostics.diagnosis import diagnose
@@ -344,6 +344,10 @@ class Solution:
             first = int(np.flatnonzero(self.good)[0]) if self.good.any() else 0
             ends = "; ".join(describe_failures(self.status, self.seeds))
             known = [used.why_failed(ends, seed(int(failed[0])))] if len(failed) else []
+            if any(entry.status.is_unfinished for entry in self.status):
+                planned = self.record.settings.steps
+                text = f"the training ended at step {self.steps} of {planned}. Continue it: fredholm resume, fr.resume(path)."
+                known.append(Finding("warning", "unfinished", text))
             return diagnose(self.label, self.history, used, seed(first), known)
 
     def _recorded(self, name: str) -> Any:

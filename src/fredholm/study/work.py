@@ -20,9 +20,8 @@ from fredholm.storage.run_folder import ARRAYS, RunFolder
 from fredholm.study.result import PART, RESULT, result_key
 from fredholm.study.run import Run
 from fredholm.training.progress import Shown
-from fredholm.training.record import PARTS, RunRecord
+from fredholm.training.record import PARTS, RunRecord, SavedRun
 from fredholm.training.settings import FIELDS
-from fredholm.training.status import Status
 
 FILES = ("run.json", ARRAYS, "history.nc", "checkpoint-0.npz", "checkpoint-1.npz", RESULT)
 
@@ -61,11 +60,11 @@ def perform(
 
 def _trained(run: Run, folder: Path, keywords: dict[str, Any], origin: Mapping[str, Any] | None) -> Solution:
     settings = run.rebuilt()
-    if not _has_checkpoint(folder):
+    record = _record(folder)
+    if record is None:
         shutil.rmtree(folder, ignore_errors=True)  # killed before its first checkpoint was complete
         given = {name: getattr(settings, name) for name in FIELDS}
         return solve(**given, out=folder, label=run.name, origin=origin, **keywords)
-    record = RunRecord.read(RunFolder(folder))
     if _is_finished(record) and record.done >= settings.steps:
         return load(folder, **_own(run))
     own = {name: getattr(settings, name) for name in PARTS if record.settings.is_own(name)}
@@ -79,17 +78,15 @@ def _own(run: Run) -> dict[str, Any]:
 
 def _is_finished(record: RunRecord) -> bool:
     """True where nothing is left to train: the last step, a stopping rule, or every seed failed."""
-    return not any(entry.status in (Status.INTERRUPTED, Status.OUT_OF_TIME) for entry in record.status)
+    return not any(entry.status.is_unfinished for entry in record.status)
 
 
-def _has_checkpoint(folder: Path) -> bool:
+def _record(folder: Path) -> RunRecord | None:
+    """The record of the newest checkpoint; None where there is no run that can be continued."""
     try:
-        RunFolder.open(folder).read_settings()
-        RunFolder(folder).read_checkpoint()
-        RunFolder(folder).read_history()
+        return SavedRun.read(RunFolder.open(folder)).record
     except (ValueError, OSError):
-        return False
-    return True
+        return None
 
 
 def _plain(values: np.ndarray) -> list[float | None]:

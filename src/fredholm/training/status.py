@@ -22,6 +22,11 @@ class Status(enum.Enum):
         """True where the seed failed."""
         return self in (Status.NONFINITE, Status.DIVERGED)
 
+    @property
+    def is_unfinished(self) -> bool:
+        """True where the training can go on as it was planned."""
+        return self in (Status.OUT_OF_TIME, Status.INTERRUPTED)
+
 
 class SeedStatus(NamedTuple):
     """How the training of one seed ended, and at which step."""
