@@ -166,7 +166,8 @@ def fit_table(rows: Sequence[Measured], swept: Sequence[str]) -> list[str]:
             times, memory = [row.seconds for row in own], [float(row.bytes) for row in own]
             coefficients, misfit = fit(own, times)
             leading = coefficients[0] if leading is None else leading
-            share = f"{coefficients[0] / leading:.2f}" if leading else "–"
+            # At its bound of zero a coefficient is not told from the others by these settings.
+            share = f"{coefficients[0] / leading:.2f}" if leading and coefficients[0] > 0 else "not identified"
             exponents = [f"{exponent(own, values, name):.2f}" for values in (times, memory) for name in swept]
             lines.append(f"| {form} | {method} | {share} | {misfit:.0%} | {fit(own, memory)[1]:.0%} | " + " | ".join(exponents) + " |")
     return lines

@@ -26,6 +26,17 @@ def equation(**changes):
     return fr.Equation(**{**parts, **changes})
 
 
+@pytest.mark.parametrize("weak", [False, True])
+def test_main_nodes_without_a_main_part_are_refused(weak):
+    method, one = fr.DelayedTarget(main=5), equation(f=None, y=0.3) if weak else equation()
+    if weak:
+        method.check(one, one.rules(fr.MonteCarlo(1)))
+    else:
+        with pytest.raises(ValueError, match=r"main=5 .*Leave main out, or give split=M"):
+            method.check(one, one.rules(fr.MonteCarlo(1)))
+    fr.DelayedTarget(main=5, split=10.0).check(one, one.rules(fr.MonteCarlo(1)))
+
+
 CONSTRUCTION = {
     "MonteCarlo n": lambda: fr.MonteCarlo(0),
     "Even n": lambda: fr.Even(-1),

@@ -138,3 +138,19 @@ def test_parameters_reach_the_equation():
 def test_bad_input_names_the_argument(build, word):
     with pytest.raises(ValueError, match=word):
         build()
+
+
+def test_the_gain_of_the_text_has_no_half():
+    """The factor is in the equation, in both references, and in the recipe where it is not ½."""
+    half, whole = (Smoluchowski(1, gain_factor=factor, reference=EulerGrid(nodes=8, steps=4)) for factor in (0.5, 1.0))
+    u, point, y = (lambda x: 1.0 + x[0]), jnp.array([0.7, 0.2]), jnp.array([0.3])
+    assert whole.coagulation.gain(u, point, y) == pytest.approx(2 * half.coagulation.gain(u, point, y))
+    assert "gain_factor" not in half.recipe()
+    assert whole.recipe()["gain_factor"] == 1.0
+    for reference in (EulerGrid(nodes=8, steps=4), Collocation(nodes=9, angles=4, samples=16, times=4)):
+        end = [reference.values(one.coagulation)[..., -1].sum() for one in (half, whole)]
+        assert end[1] > 1.02 * end[0]
+    none = Smoluchowski(1, gain_factor=0.0, kernel=lambda x, y: 1.0, reference=None).coagulation
+    found = Collocation(nodes=33, angles=8, samples=64, times=5).values(none)
+    total = found[0, :] / found[0, 0]  # without gain every density falls as the total does: n' = -n N, N' = -N²
+    np.testing.assert_allclose(total, 1 / (1 + 2.5 * np.linspace(0, 1, 5)), rtol=1e-3)

@@ -4,9 +4,12 @@ import functools
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
+import yaml
 
 from fredholm.__main__ import main
+from fredholm.cli.theory import read_problem
 from fredholm.paper import theory
 from fredholm.paper.theory import tables, worked
 
@@ -49,6 +52,26 @@ def test_wrong_input_is_one_line_and_leaves_nothing_behind(tmp_path, capsys):
     assert main(["theory", "--features", "40", "--out", str(tmp_path / "new")]) == 2
     assert "rank(Φ) = d" in capsys.readouterr().err
     assert not (tmp_path / "new").exists()
+
+
+def test_a_linear_problem_of_ones_own_is_read_from_a_file(tmp_path, capsys):
+    text = re.search(r"```yaml\n(features:.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL).group(1)
+    mine = tmp_path / "mine.yaml"
+    mine.write_text(text, encoding="utf-8")
+    assert main(["theory", str(mine), "--steps", "200", "--runs", "4"]) == 0
+    shown = capsys.readouterr().out
+    assert "3 points, 2 features" in shown
+    assert "standard, N=1" in shown
+    assert "predicted" in shown
+    arrays = tmp_path / "mine.npz"
+    np.savez(arrays, **{name: np.array(value) for name, value in yaml.safe_load(text).items()})
+    np.testing.assert_allclose(read_problem(arrays).labels, [1.0, 0.0, -1.0])
+    wrong = {text.partition("labels")[0]: "got no labels", f"featuress: 1\n{text}": "Did you mean 'features'", "- 1": "got no named arrays"}
+    for content, words in wrong.items():
+        mine.write_text(content, encoding="utf-8")
+        assert main(["theory", str(mine)]) == 2
+        assert words in capsys.readouterr().err
+    assert main(["theory", str(tmp_path / "nothing.yaml")]) == 2
 
 
 def test_the_page_holds_the_numbers_of_the_code():

@@ -69,7 +69,8 @@ weak form, where delayed targets can diverge. docs/theory.md explains the number
 examples:
   fredholm theory
   fredholm theory --discount 0.95 --features 5 --out runs/theory
-  fredholm theory --steps 2000 --runs 16                a quick trial"""
+  fredholm theory --steps 2000 --runs 16                a quick trial
+  fredholm theory mine.yaml                             your own linear problem: features, inner, probabilities, conditional, labels"""
 STUDY = """\
 A study is a YAML file with a list of runs (runs), a full grid of values (grid), or changes one at a time (sweep). Its keys are the options
 of fredholm solve. After Ctrl-C, a crash or the loss of a cluster, the same command continues: finished runs are not repeated.

@@ -185,7 +185,10 @@ def _add_predict(commands: _Commands) -> None:
 
 def _add_theory(commands: _Commands) -> None:
     summary = "show the paper's theorem on a worked example, in numbers and figures"
-    worked = commands.add(theory.theory, "theory [options]", summary, examples.THEORY)
+    worked = commands.add(theory.theory, "theory [FILE] [options]", summary, examples.THEORY)
+    worked.add_argument(
+        "file", metavar="FILE", nargs="?", help="your own linear problem in YAML, JSON or .npz instead of the worked example"
+    )
     numbers: dict[str, tuple[str, int | float, str]] = {
         "points": ("S", 32, "points of the ring"),
         "features": ("D", 7, "bumps, the parameters of f"),

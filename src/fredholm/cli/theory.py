@@ -1,20 +1,28 @@
 """`fredholm theory`: the worked example as tables, and its figures."""
 
+import inspect
 from argparse import Namespace
+from pathlib import Path
 
+import yaml
 from rich.console import Console
 
 from fredholm.cli.folders import folder_for
-from fredholm.common.checks import positive_integer
+from fredholm.cli.values import Loader
+from fredholm.common.checks import nearest, positive_integer
 from fredholm.paper.theory import assess, census, findings, poisson, ring, tables
 from fredholm.paper.theory.bounds import verdict
+from fredholm.paper.theory.linear import LinearProblem
 from fredholm.paper.theory.tables import TextTable
 from fredholm.paper.theory.worked import convergence, efforts, limits, stability_maps
 from fredholm.report.terminal import print_table
+from fredholm.storage.files import read_arrays
 
 
 def theory(options: Namespace) -> int:
     """`fredholm theory`."""
+    if options.file is not None:
+        return _own(Path(options.file), options)
     points, features = positive_integer("--points", options.points, least=3), positive_integer("--features", options.features)
     steps, runs = positive_integer("--steps", options.steps, least=100), positive_integer("--runs", options.runs, least=2)
     problem, weak = ring(points, features, options.discount), poisson()
@@ -49,6 +57,39 @@ def theory(options: Namespace) -> int:
     figures.plot_bounds(counted, folder / "bounds.png")
     _say(f"figures   {folder}")
     return 0
+
+
+def _own(path: Path, options: Namespace) -> int:
+    """The theorem on the linear problem of a file: whether delayed targets converge, where every method ends, and how fast."""
+    problem = read_problem(path)
+    steps, runs = positive_integer("--steps", options.steps, least=100), positive_integer("--runs", options.runs, least=2)
+    found = assess(problem)
+    _say(f"{path}: {len(problem.labels)} points, {problem.features.shape[1]} features")
+    _show(tables.assessment_table(found))
+    _show(tables.limits_table(limits(problem)))
+    _say(verdict(found))
+    if found.is_stable:
+        _show(tables.convergence_table(convergence(problem, steps=steps, runs=runs)))
+    return 0
+
+
+def read_problem(path: Path) -> LinearProblem:
+    """The linear problem of a file: lists of numbers in YAML or JSON, or arrays in .npz, by the names of `LinearProblem`'s arguments."""
+    names = [*inspect.signature(LinearProblem).parameters]
+    expected = f"{', '.join(names[:5])}, and optionally {' and '.join(names[5:])}"
+    try:
+        given = read_arrays(path) if path.suffix == ".npz" else yaml.load(path.read_text(encoding="utf-8"), Loader)  # plain values only
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ValueError(f"{path} cannot be read: {' '.join(str(error).split())}. Expected YAML, JSON or .npz with {expected}.") from None
+    if not isinstance(given, dict) or not given:
+        raise ValueError(f"{path}: got no named arrays; expected {expected}.")
+    for name in given:
+        if name not in names:
+            raise nearest(f"name in {path}", str(name), names)
+    missing = [name for name in names[:5] if name not in given]
+    if missing:
+        raise ValueError(f"{path}: got no {missing[0]}; expected {expected}.")
+    return LinearProblem(**given)
 
 
 def _show(table: TextTable) -> None:

@@ -78,7 +78,7 @@ class DelayedTarget(AbstractMethod[Function | Observed]):
     tau: float | None = None  # τ, how much of the target stays at each step; None: a mean over the last fiftieth of the steps, 20 to 1000
     regularization: float | None = None  # λ, the weight of the pull of the network to its target; None: measured along the drift
     split: float | None = None  # M, the published weight of the target part; None: the limit of large M
-    main: int | AbstractRule | None = None  # N', the nodes of the main part: a number, a rule, or None for as many as the target has
+    main: int | AbstractRule | None = None  # N', the nodes of the main part (a weak form or a split has one); None: as the target's
     every: int | None = None  # T: copy the network to the target every T steps, instead of averaging with τ
     on: Literal["output", "f"] = "output"  # regularise the raw output u, as the published runs do, or f, as the paper's text has it
 
@@ -289,6 +289,11 @@ class DelayedTarget(AbstractMethod[Function | Observed]):
             raise ValueError(
                 "DelayedTarget: x is a Law without a part named point, so the network has no output at x to regularise. Name the part "
                 "where the network is evaluated point=, or use DelayedTarget(on='f') or regularization=0."
+            )
+        if self.main is not None and not self.has_main(equation):
+            raise ValueError(
+                f"DelayedTarget: got main={self.main!r} for an equation with f and without a split; expected none: the network itself is "
+                "not inside the integrals there, so that N' nodes have no use. Leave main out, or give split=M, the published form."
             )
         for residual, own in residuals(equation, rules):
             x = residual.law.sample(jax.random.key(0))

@@ -91,7 +91,7 @@ class Collocation(AbstractReference):
         y = np.linspace(0.0, 1.0, nodes)
         x = _tensor_grid(problem.size * y**2, d)
         theta, _ = _gauss_panels(1, angles, np.pi / 2)
-        gain_weights = _gain_weights(problem.kernel, x, theta, samples, d)
+        gain_weights = problem.gain_factor * _gain_weights(problem.kernel, x, theta, samples, d)
         loss_matrix = _loss_matrix(problem, x, nodes, samples)
         to_angles = cubic_matrix(np.outer(y, np.sin(theta)).ravel(), nodes).reshape(nodes, angles, nodes)
 
@@ -142,7 +142,7 @@ class EulerGrid(AbstractReference):
             # Sizes i and j merge into i + j, which is i + j + 1 counted from 0. Particles that grow beyond the grid are lost.
             for j in np.ndindex(*(n - 1,) * d):
                 small, large = tuple(slice(0, n - 1 - k) for k in j), tuple(slice(k + 1, n) for k in j)
-                rate[large] += (0.5 * density[j]) * merge[j][small] * density[small]
+                rate[large] += (problem.gain_factor * density[j]) * merge[j][small] * density[small]
             density = density + step * rate
         return np.stack([*history, density], axis=d)
 
@@ -154,6 +154,8 @@ def _fingerprint(problem: Coagulation) -> dict[str, Any]:
     own = {"dim": problem.dim, "size": problem.size, "duration": problem.duration}
     # If a jump moves a little, no pair may notice; but the library's own kernels print their parameters.
     kernel = repr(problem.kernel) if isinstance(problem.kernel, eqx.Module) else ""
+    if problem.gain_factor != 0.5:
+        own["gain_factor"] = problem.gain_factor
     return own | {"kernel": kernel, "values": hashlib.sha256(values.astype(np.float32).tobytes()).hexdigest()}
 
 
@@ -174,13 +176,13 @@ def _gain(n: np.ndarray, to_angles: np.ndarray, weights: np.ndarray) -> np.ndarr
 
 
 def _gain_weights(kernel: Kernel, x: np.ndarray, theta: np.ndarray, samples: int, d: int) -> np.ndarray:
-    r"""$W_{iq} = \frac12 \prod x \int K\,\ell_q(\theta)\,d\theta \prod \sin 2\theta_q$, $\ell_q$ Lagrange's polynomials of the nodes."""
+    r"""$W_{iq} = \prod x \int K\,\ell_q(\theta)\,d\theta \prod \sin 2\theta_q$, $\ell_q$ Lagrange's polynomials of the nodes."""
     fine, fine_weights = _gauss_panels(samples // 8, 8, np.pi / 2)
     basis = _lagrange_basis(theta, fine) * fine_weights[:, None]
     sines, cosines = _tensor_grid(np.sin(fine) ** 2, d), _tensor_grid(np.cos(fine) ** 2, d)
     blocks = _blocks(lambda p, sine, cosine: kernel(p * cosine, p * sine), x, sines, cosines)
     weights = np.concatenate([_contract(block, basis, d) for block in blocks])
-    weights *= np.prod(_tensor_grid(np.sin(2 * theta), d), axis=1) * (0.5 * np.prod(x, axis=1))[:, None]
+    weights *= np.prod(_tensor_grid(np.sin(2 * theta), d), axis=1) * np.prod(x, axis=1)[:, None]
     nodes = round(len(x) ** (1 / d))
     interleaved = [axis for k in range(d) for axis in (k, d + k)]
     return np.ascontiguousarray(weights.reshape((nodes,) * d + (len(theta),) * d).transpose(interleaved))

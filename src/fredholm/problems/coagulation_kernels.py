@@ -68,7 +68,8 @@ def linear_density(x: Size) -> Float[Array, ""]:
 class Coagulation(eqx.Module):
     r"""Particles with d sizes $x \in [0, L]^d$ that merge at the rate K, from the density $n_0$, for $t \in [0, T]$:
 
-    $$\partial_t n(x) = \frac12 \int_{[0, x]} K(x - x', x')\,n(x - x')\,n(x')\,dx' - n(x) \int_{[0, L]^d} K(x, x'')\,n(x'')\,dx''.$$
+    $$\partial_t n(x) = c \int_{[0, x]} K(x - x', x')\,n(x - x')\,n(x')\,dx' - n(x) \int_{[0, L]^d} K(x, x'')\,n(x'')\,dx'',
+      \qquad c = \tfrac12.$$
     """
 
     dim: int  # d
@@ -76,21 +77,29 @@ class Coagulation(eqx.Module):
     initial: Density  # n_0(x)
     size: float  # L
     duration: float  # T
+    gain_factor: float  # c: with ½ each pair of particles merges once
 
     def __init__(
-        self, dim: int = 1, kernel: Kernel | None = None, initial: Density = linear_density, size: float = 1.0, duration: float = 1.0
+        self,
+        dim: int = 1,
+        kernel: Kernel | None = None,
+        initial: Density = linear_density,
+        size: float = 1.0,
+        duration: float = 1.0,
+        gain_factor: float = 0.5,
     ):
         self.dim = positive_integer("dim", dim)
         self.kernel, self.initial = CutOffKernel() if kernel is None else kernel, initial
         self.size, self.duration = real("size", size, low=1e-6), real("duration", duration, low=1e-6)
+        self.gain_factor = real("gain_factor", gain_factor, low=0.0)
         pairs = probe(self.dim, 64, self.size)
         _check_values("kernel", "kernel(x, y) of two sizes", self.kernel, pairs[:, 0], pairs[:, 1])
         _check_values("initial", "initial(x) of one size", self.initial, pairs[:, 0])
 
     def gain(self, u: Function, point: Float[Array, "p"], y: Size) -> Float[Array, ""]:
-        r"""$\frac12 K(x - x', x')\,n(x - x', t)\,n(x', t)$: two particles of sizes x' and x − x' become one of size x."""
+        r"""$c\,K(x - x', x')\,n(x - x', t)\,n(x', t)$: two particles of sizes x' and x − x' become one of size x."""
         x, t = point[:-1], point[-1:]
-        return 0.5 * self.kernel(x - y, y) * u(jnp.concatenate([x - y, t])) * u(jnp.concatenate([y, t]))
+        return self.gain_factor * self.kernel(x - y, y) * u(jnp.concatenate([x - y, t])) * u(jnp.concatenate([y, t]))
 
     def loss(self, u: Function, point: Float[Array, "p"], y: Size) -> Float[Array, ""]:
         r"""$-K(x, x'')\,n(x, t)\,n(x'', t)$: a particle of size x merges with any other."""

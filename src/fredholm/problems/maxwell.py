@@ -39,7 +39,8 @@ class Maxwell(Equation):
 
     with plus where the current crosses along n. The network is the vector potential A, with three outputs. It is a weak form, without f,
     and without a gauge term. It leaves a constant free, so the score inside the discs removes the mean of each component. (Saleh et al.,
-    ICML 2024, Example 2.2 and Section C.2; signs as in `Wires`.)
+    ICML 2024, Example 2.2 and Section C.2. The A and B that the paper prints have the opposite sign: they solve
+    $\nabla \times \nabla \times A = -J$. Signs here are those of `Wires`.)
     """
 
     wires: Wires  # the polygon, its current, and the closed forms of A and B

@@ -38,8 +38,8 @@ class Smoluchowski(Equation):
     and cached on disk.
 
     From Saleh et al., ICML 2024, Example 2.3 and Section C.3. Where the published runs differ from the paper's text, this follows the runs:
-    the kernel has a cut-off (`CutOffKernel`, not `SaturatingKernel`), the first integral has the factor ½, and the second ends at 1 instead
-    of infinity.
+    the kernel has a cut-off (`CutOffKernel`, not `SaturatingKernel`), the first integral has the factor ½ (the text has none,
+    `gain_factor=1.0`), and the second ends at 1 instead of infinity.
     """
 
     coagulation: Coagulation  # K, n_0 and the two integrands
@@ -51,17 +51,18 @@ class Smoluchowski(Equation):
         kernel: Kernel | None = None,
         initial: Density = linear_density,
         *,
+        gain_factor: float = 0.5,
         weight: float = 1.0,
         reference: AbstractReference | None = Collocation(),  # noqa: B008 - a frozen value
         loss_rule: AbstractRule | None = None,
         evaluation: AbstractEvaluation | None = None,
     ):
-        r"""`dim` is d. `kernel` is K(x, x') of two sizes of shape (d,); default: `CutOffKernel()`. `initial` is $n_0$(x). `weight` is the
-        weight of the initial condition in the loss. `reference` computes the exact solution: `Collocation()`, `EulerGrid()` as in the
-        published runs, or None for no exact solution. `loss_rule` is the rule of the second integral; default: the solver's rule. The paper
-        describes deterministic nodes for both integrals; the published runs have them in the first only, as midpoints, and random nodes,
-        `MonteCarlo(n)`, in the second."""
-        self.coagulation, self.reference = Coagulation(dim, kernel, initial), reference
+        r"""`dim` is d. `kernel` is K(x, x') of two sizes of shape (d,); default: `CutOffKernel()`. `initial` is $n_0$(x). `gain_factor`
+        stands before the first integral. `weight` is the weight of the initial condition in the loss. `reference` computes the exact
+        solution: `Collocation()`, `EulerGrid()` as in the published runs, or None for no exact solution. `loss_rule` is the rule of the
+        second integral; default: the solver's rule. The paper describes deterministic nodes for both integrals; the published runs have
+        them in the first only, as midpoints, and random nodes, `MonteCarlo(n)`, in the second."""
+        self.coagulation, self.reference = Coagulation(dim, kernel, initial, gain_factor=gain_factor), reference
         sizes = Box((0.0,) * self.coagulation.dim, (1.0,) * self.coagulation.dim)
         domain = Product(sizes, Interval(0.0, 1.0))
         start = Condition(Product(sizes, Point(0.0)), self.coagulation.at_start, weight=real("weight", weight, low=0.0))
@@ -92,6 +93,7 @@ class Smoluchowski(Equation):
             "dim": self.coagulation.dim,
             "kernel": self.coagulation.kernel,
             **({} if initial is linear_density else {"initial": initial}),
+            **({} if self.coagulation.gain_factor == 0.5 else {"gain_factor": self.coagulation.gain_factor}),
             "weight": self.conditions[0].weight,
             "reference": self.reference,
             "loss_rule": self.integrals[1].rule,

@@ -53,6 +53,13 @@ def skewed() -> LinearProblem:
     return LinearProblem(phi, relation @ phi, [0.9, 0.1], np.eye(2), [1.0, 0.0], relation)
 
 
+def one_way(kappa: float = 0.9) -> LinearProblem:
+    """P|Λ takes the second point to the first and nothing back: its eigenvalues are 0."""
+    forth = np.array([[0.0, kappa], [0.0, 0.0]])
+    phi = np.array([[1.0], [0.0]])
+    return LinearProblem(phi, forth @ phi, UNIFORM, np.eye(2), [0.0, 1.0], forth)
+
+
 def star(points: int, discount: float = 0.9) -> LinearProblem:
     """A Bellman equation where every point leads to the first: σ = γ(1 + √S)/2."""
     transition = np.zeros((points, points))
@@ -67,7 +74,18 @@ def twice(discount: float = 0.9) -> LinearProblem:
 
 def findings() -> list[Finding]:
     """All of them, in the order of the paper's appendix."""
-    return [_transposed(), _relation(), _radius(), _bellman(), _off_policy(), _convergence(), _squares(), _projection(), _bound()]
+    return [
+        _transposed(),
+        _relation(),
+        _radius(),
+        _bellman(),
+        _off_policy(),
+        _convergence(),
+        _squares(),
+        _projection(),
+        _bound(),
+        _other_reading(),
+    ]
 
 
 def _transposed() -> Finding:
@@ -146,6 +164,13 @@ def _bound() -> Finding:
     found = quarter_turn()
     numbers = {"1/(1 − σ)": 1 / (1 - sigma(coupling(found))), "error / projection error": _ratio(found)}
     return Finding("the bound holds with the paper's σ", "it fails, though κ < 1; with κ for σ it holds", numbers)
+
+
+def _other_reading() -> Finding:
+    found = one_way()
+    radius = spectral_radius(coupling(found))
+    numbers = {"spectral radius": radius, "1/(1 − spectral radius)": 1 / (1 - radius), "error / projection error": _ratio(found)}
+    return Finding("or with σ read as the spectral radius, as the paper calls it", "it fails too, with κ = 0.9", numbers)
 
 
 class Census(eqx.Module):
