@@ -148,7 +148,7 @@ def test_the_mean_step_with_random_nodes_is_along_p_times_the_gradient_of_the_tr
 def test_plain_defaults_are_nodes_without_noise_in_double_precision():
     settings = settings_of(fr.problems.Volterra(), optimizer=fr.GaussNewton())
     assert (settings.method, settings.rule, settings.precision) == (fr.Standard(), fr.Gauss(32), "float64")
-    assert (settings.steps, settings.batch, settings.average) == (300, 256, 0.0)
+    assert (settings.steps, settings.batch, settings.average) == (200, 256, 0.0)
     assert settings_of(fr.problems.Parabolic(), optimizer=fr.GaussNewton()).batch == 128  # its conditions have points of their own
     given = settings_of(fr.problems.Volterra(), fr.DelayedTarget(), optimizer=fr.GaussNewton(), precision="float32", steps=7)
     assert (given.rule, given.precision, given.steps) == (fr.MonteCarlo(1), "float32", 7)

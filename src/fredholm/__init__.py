@@ -46,6 +46,7 @@ from fredholm.equation.view import View
 from fredholm.functions.chebyshev import Chebyshev, Fourier
 from fredholm.functions.constrained import Constrained
 from fredholm.functions.mlp import MLP
+from fredholm.functions.random_features import RandomFeatures
 from fredholm.functions.scaled import Scaled
 from fredholm.methods import Auto, DelayedTarget, DoubleSampling, Standard
 from fredholm.optimizers import Adam, ConstantRate, Cosine, GaussNewton, Muon
@@ -143,6 +144,7 @@ __all__ = [
     "ProblemWarning",
     "Product",
     "QuasiMonteCarlo",
+    "RandomFeatures",
     "Resolved",
     "Rotation",
     "Scaled",

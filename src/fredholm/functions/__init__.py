@@ -6,6 +6,7 @@ from fredholm.functions.constrained import Constrained
 from fredholm.functions.field import Field
 from fredholm.functions.mlp import ACTIVATIONS, MLP
 from fredholm.functions.protocol import AbstractNetwork, OwnNetwork
+from fredholm.functions.random_features import RandomFeatures
 from fredholm.functions.scaled import Scaled
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Fourier",
     "Loop",
     "OwnNetwork",
+    "RandomFeatures",
     "Ray",
     "Scaled",
     "Segment",

@@ -44,6 +44,10 @@ class Chebyshev(AbstractNetwork):
         return True
 
     @property
+    def is_series(self) -> bool:
+        return True
+
+    @property
     def needs_frame(self) -> bool:
         return not self.axes
 

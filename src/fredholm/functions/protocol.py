@@ -43,6 +43,11 @@ class AbstractNetwork(eqx.Module):
         return ()
 
     @property
+    def is_series(self) -> bool:
+        """True for a series that grows until it is resolved, with nodes that are as accurate."""
+        return False
+
+    @property
     def is_linear(self) -> bool:
         """True where u is linear in its parameters. A linear equation is then solved, and not trained."""
         return False

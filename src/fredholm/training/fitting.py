@@ -14,7 +14,7 @@ ATTEMPTS = 30  # series that a solve may try
 def fitted(settings: RunSettings, has_rule: bool) -> RunSettings:
     """The settings with a network that knows the frame of the equation. Recipes that take nothing from it stay as they are.
 
-    A class of functions that is solved for, and not trained, gets nodes that are refined until they are accurate, where the measures allow
+    A series gets nodes that are refined until they are accurate, where the measures allow
     that and the caller gives no rule.
     """
     network, problem = settings.network, settings.problem
@@ -22,7 +22,7 @@ def fitted(settings: RunSettings, has_rule: bool) -> RunSettings:
         frame = frame_of(problem)
         frame = sized(frame, problem, network) if network.needs_size else frame
         network = network.fitted(frame, problem.outputs)
-    if network.is_linear and not has_rule:
+    if network.is_series and not has_rule:
         measures = [measure for one in (problem, *problem.conditions) for measure in measures_of(one, without_rule=True)]
         if all(map(Resolved().fits, measures)):
             return dataclasses.replace(settings, network=network, rule=Resolved(), steps=ATTEMPTS)

@@ -35,7 +35,7 @@ GENERAL = Defaults(
 )
 MOST_SEEDS, LARGEST_SEED = 100_000, 2**63 - 1  # seeds at once, and the largest number that files can hold
 LEFT_TO_AUTO = ("rule", "optimizer", "batch", "average")  # chosen by a pilot where they are not given
-SECOND_ORDER_STEPS = 300
+SECOND_ORDER_STEPS = 200
 SECOND_ORDER_ROWS, LARGEST_BATCH = 512, 256  # points of all residuals together, and of the equation
 NODES = {0: 1, 1: 32, 2: 12}  # Gauss nodes on an axis, by the number of axes, where none are given
 FINE = 1e-5  # a tolerance below this needs double precision

@@ -1,0 +1,70 @@
+"""How many digits a network reaches with `fr.GaussNewton()`, beside first-order steps: `python benchmarks/digits.py [--write]`.
+
+The smooth equations of the zoo and `fr.MLP(32, 2, "tanh")`, from the call that a user writes; medians over 4 seeds, all of them trained at
+once. Seconds include everything, compilation too. First-order: what `fr.solve` does for a network where nothing else is given (a pilot
+chooses nodes and batch, Muon, 2000 steps, float32).
+"""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from harness import arguments, machine, read_raw, say, table, write_part, write_raw
+
+import fredholm as fr
+
+SEEDS = 4
+NETWORK = fr.MLP(32, 2, "tanh")
+PROBLEMS: dict[str, Callable[[], fr.Equation]] = {
+    "Volterra": fr.problems.Volterra,
+    "Volterra 2": fr.problems.Volterra2,
+    "Fredholm, nonlinear": fr.problems.FredholmNonlinear,
+    "Fredholm, second kind": fr.problems.FredholmSecondKind,
+    "parabolic": fr.problems.Parabolic,
+}
+WAYS: dict[str, dict[str, Any]] = {
+    "GaussNewton()": {"optimizer": fr.GaussNewton()},
+    "first order": {"method": fr.Auto(), "steps": 2000},
+}
+
+
+def measure(make: Callable[[], fr.Equation], keywords: dict[str, Any]) -> dict[str, Any]:
+    """The errors of all seeds, by the metric of the problem, and the seconds of the whole call."""
+    problem = make()
+    assert problem.evaluation is not None
+    begin = time.perf_counter()
+    solution = fr.solve(problem, network=NETWORK, seeds=SEEDS, progress=False, throw=False, **keywords)
+    seconds = time.perf_counter() - begin
+    return {"errors": solution.evaluate()[problem.evaluation.score].tolist(), "seconds": seconds, "steps": solution.record.done}
+
+
+def main() -> None:
+    """Measures, prints, and writes the page if asked to; what --only and --ways leave out stays as it was."""
+    parser = arguments(__doc__)
+    parser.add_argument("--only", nargs="+", choices=PROBLEMS, default=list(PROBLEMS), help="these problems")
+    parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS), help="these ways")
+    options = parser.parse_args()
+    fr.use_all_cores()
+    rows = read_raw("digits")
+    for name in options.only:
+        rows.setdefault(name, {})
+        for way in options.ways:
+            rows[name][way] = measure(PROBLEMS[name], WAYS[way])
+            say(f"{name}, {way}: {rows[name][way]}")
+        if options.write:
+            write_raw("digits", rows)
+    lines = []
+    for name in (name for name in PROBLEMS if name in rows):
+        for way, found in rows[name].items():
+            errors = np.asarray(found["errors"])
+            lines.append([name, way, f"{np.median(errors):.1e}", f"{errors.max():.1e}", found["steps"], f"{found['seconds']:.0f}"])
+    columns = ["problem", "steps by", "median error", "worst seed", "steps", "seconds, 4 seeds"]
+    body = f"Measured with {machine('fredholm', 'jax')}; {SEEDS} seeds; relative errors.\n\n{table(columns, lines)}"
+    if options.write:
+        write_part("digits", body)
+    print(body)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,204 @@
+"""The laws of sums over random rows: a linear class is solved in one pass, and what it gives is where the training would end."""
+
+import dataclasses
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import fredholm as fr
+from fredholm.common.keys import Keys
+from fredholm.equation.probe import fresh
+from fredholm.methods.protocol import shares
+from fredholm.solving.sums import GROUPS, SumsSolve, is_affine, solved, system_of
+from fredholm.training.settings import settings_of
+from fredholm.training.update import as_vector
+
+METHODS = {
+    "standard": (fr.Standard(), fr.MonteCarlo(1)),
+    "double": (fr.DoubleSampling(), fr.MonteCarlo(2)),
+    "all-pairs": (fr.DoubleSampling("all"), fr.MonteCarlo(3)),
+    "delayed": (fr.DelayedTarget(), fr.MonteCarlo(1)),
+}
+
+
+class Cubic(fr.functions.AbstractNetwork):
+    """Polynomials of degree 3."""
+
+    @property
+    def is_linear(self):
+        return True
+
+    def build(self, inputs, outputs, key):
+        return Polynomial(jnp.zeros(4))
+
+
+class Polynomial(eqx.Module):
+    coefficients: jax.Array
+
+    def __call__(self, x):
+        return jnp.sum(self.coefficients * x[0] ** jnp.arange(4))
+
+
+def equation(weak=False, power=1):
+    """u(x) = ½ ∫₀¹ u dt + y with an integral condition and one at a point; the solution 1 + x³ is in the class."""
+    half = 2.0 if weak else 0.5
+    return fr.Equation(
+        domain=fr.Interval(0.0, 1.0),
+        f=None if weak else lambda u, x: u(x) ** power,
+        integrals=fr.Integral(fr.Interval(0.0, 1.0), lambda u, x, t: half * jnp.exp(-x[0] * t[0]) * u(t)),
+        y=lambda x: jnp.cos(x[0]),
+        conditions=[
+            fr.Condition(at=fr.Point(0.0), value=1.0, weight=3.0),
+            fr.IntegralCondition(fr.Integral(fr.Interval(0.0, 1.0), lambda u, x, t: u(t)), 1.25, weight=2.0),
+        ],
+    )
+
+
+def solve_of(problem, method, rule, **more):
+    keywords = {"network": Cubic(), "precision": "float64", "steps": 64, "batch": 16, "seeds": 1, **more}
+    return SumsSolve(settings_of(problem, method, rule=rule, **keywords))
+
+
+FORMS = [*((name, False) for name in METHODS), ("delayed", True)]
+
+
+@pytest.mark.parametrize(("name", "weak"), FORMS)
+def test_the_solution_of_the_sums_is_where_training_on_the_same_sample_stands_still(name, weak):
+    method, rule = METHODS[name]
+    with jax.enable_x64(True):
+        problem = equation(weak)
+        engine = solve_of(problem, method, rule, steps=5)
+        engine.advance(1)
+        while engine.step < 5:
+            engine.advance(5)
+        u = jax.tree.map(lambda leaf: leaf[0], engine.states.u)
+        keys, rules, total = Keys.of(0), problem.rules(rule), 0.0
+        for step in range(5):
+            key = jax.random.fold_in(keys.data, step)
+            _, gradient = method.loss_and_gradient(u, method.init(u), problem, rules, 16, key)
+            total = total + as_vector(gradient)[0]
+        zero = jax.tree.map(jnp.zeros_like, u)
+        _, size = method.loss_and_gradient(zero, method.init(zero), problem, rules, 16, keys.data)
+        assert np.max(np.abs(total)) < 1e-9 * np.max(np.abs(as_vector(size)[0]))
+
+
+def second_kind(power=1):
+    """u(x) = ½ ∫₀¹ (1 + x t) u(t) dt + y(x), whose solution 1 + x³ is in the class."""
+    return fr.Equation(
+        domain=fr.Interval(0.0, 1.0),
+        f=lambda u, x: u(x) ** power,
+        integrals=fr.Integral(fr.Interval(0.0, 1.0), lambda u, x, t: 0.5 * (1 + x[0] * t[0]) * u(t)),
+        y=lambda x: 1 + x[0] ** 3 - 0.5 * (1.25 + 0.7 * x[0]),
+        exact=lambda x: 1 + x[0] ** 3,
+    )
+
+
+def summed_by(problem, method, rule, steps, batch, seed):
+    """The sums of a run, from the parts."""
+    u = fresh(problem, Cubic(), jax.random.key(0))
+
+    def body(step, sums):
+        (share,) = shares(problem, problem.rules(rule), batch, jax.random.fold_in(jax.random.key(seed), step))
+        matrix, right = system_of(method, u, share)
+        return sums[0].at[step % GROUPS].add(matrix), sums[1].at[step % GROUPS].add(right)
+
+    return jax.lax.fori_loop(0, steps, body, (jnp.zeros((GROUPS, 4, 4)), jnp.zeros((GROUPS, 4))))
+
+
+def errors_of(method, rule, steps, seeds=12, batch=32):
+    """The errors of u(½) and their standard errors, over seeds."""
+    problem = second_kind()
+    many = jax.jit(jax.vmap(lambda seed: summed_by(problem, method, rule, steps, batch, seed)))(jnp.arange(seeds))
+    found = [solved(np.asarray(matrix), np.asarray(right), np.zeros(4)) for matrix, right in zip(*many, strict=True)]
+    basis = 0.5 ** np.arange(4)
+    spread = [np.sqrt((len(one.replicates) - 1) * np.var(one.replicates @ basis)) for one in found]
+    return np.array([one.parameters @ basis - 1.125 for one in found]), np.array(spread)
+
+
+@pytest.mark.parametrize("name", ["double", "delayed"])
+def test_the_error_of_unbiased_methods_falls_with_the_root_of_the_samples_and_their_intervals_cover(name):
+    with jax.enable_x64(True):
+        few, _ = errors_of(*METHODS[name], 32)
+        many, spread = errors_of(*METHODS[name], 3200)
+        ratio = np.sqrt(np.mean(few**2) / np.mean(many**2))
+        assert 5 < ratio < 20
+        assert np.sqrt(np.mean((many / spread) ** 2)) == pytest.approx(1.0, abs=0.5)
+
+
+def test_the_error_of_the_standard_loss_stops_at_its_bias():
+    with jax.enable_x64(True):
+        few, _ = errors_of(*METHODS["standard"], 320)
+        many, spread = errors_of(*METHODS["standard"], 3200)
+        assert np.mean(many) == pytest.approx(np.mean(few), rel=0.3)
+        assert np.all(np.abs(many) > 5 * spread)
+
+
+def test_an_affine_equation_is_known_by_its_slopes():
+    with jax.enable_x64(True):
+        for method, rule in METHODS.values():
+            keywords = {"rule": rule, "network": Cubic(), "batch": 8}
+            assert is_affine(settings_of(second_kind(), method, **keywords))
+            assert not is_affine(settings_of(second_kind(power=2), method, **keywords))
+
+
+def test_a_solve_goes_on_from_its_sums_to_the_bit_and_does_not_depend_on_its_neighbours():
+    with jax.enable_x64(True):
+        keywords = {"network": Cubic(), "batch": 16, "precision": "float64", "record_every": 20, "steps": 60}
+        settings = settings_of(second_kind(), fr.DelayedTarget(), rule=fr.MonteCarlo(1), seeds=2, **keywords)
+        whole, first, second = SumsSolve(settings), SumsSolve(settings), SumsSolve(settings)
+        whole.run()
+        first.settings = dataclasses.replace(settings, steps=25)
+        first.run()
+        second.restore(first.snapshot(), first.step, first.history(), first.seconds)
+        second.run()
+        for one, other in zip(jax.tree.leaves(whole.sums), jax.tree.leaves(second.sums), strict=True):
+            np.testing.assert_array_equal(one, other)
+        alone = SumsSolve(settings_of(second_kind(), fr.DelayedTarget(), rule=fr.MonteCarlo(1), seeds=[1], **keywords))
+        alone.run()
+        np.testing.assert_allclose(alone.states.u.network.coefficients[0], whole.states.u.network.coefficients[1], rtol=1e-9)
+        history = whole.history()
+        assert {"loss", "error", "condition", "standard_error"} <= set(history)
+        assert np.all(np.asarray(history["error"])[:, -1] < 5 * np.asarray(history["standard_error"])[:, -1])
+
+
+def test_the_coefficients_are_the_only_parameters_of_random_features_and_every_seed_has_its_own(key):
+    recipe = fr.RandomFeatures(5, center=(1.0, 2.0), radius=(2.0, 1.0))
+    one, other = (recipe.build(2, 3, jax.random.key(seed)) for seed in (0, 1))
+    assert [leaf.shape for leaf in jax.tree.leaves(eqx.filter(one, eqx.is_inexact_array))] == [(3, 8)]
+    x = jnp.array([1.0, 2.0])
+    np.testing.assert_allclose(one.functions(x)[:3], [1.0, 0.0, 0.0], atol=1e-6)  # the centre of the frame
+    assert not np.allclose(one.functions(x)[3:], other.functions(x)[3:])
+    assert one(x).shape == (3,)
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match=r"RandomFeatures n: got 0"):
+        fr.RandomFeatures(0)
+    with pytest.raises(ValueError, match=r"RandomFeatures scale: got 0\.0; expected a number above 0"):
+        fr.RandomFeatures(5, 0.0)
+    with pytest.raises(ValueError, match=r"got 2003 coefficients; expected at most 1500"):
+        solve_of(second_kind(), fr.DelayedTarget(), fr.MonteCarlo(1), network=fr.RandomFeatures(2001))
+
+
+def test_a_linear_class_with_random_nodes_is_solved_by_solve_and_resumed_from_its_folder(tmp_path):
+    keywords = {"rule": fr.MonteCarlo(1), "network": fr.Chebyshev(5), "batch": 50, "seeds": 2, "progress": False}
+    problem = fr.problems.Volterra()
+    whole = fr.solve(problem, fr.DelayedTarget(), **keywords, steps=60)
+    assert whole.precision == "float64"
+    assert np.all(np.asarray(whole.history["standard_error"])[:, -1] < 0.2)
+    fr.solve(problem, fr.DelayedTarget(), **keywords, steps=25, out=tmp_path / "run")
+    resumed = fr.resume(tmp_path / "run", steps=60, progress=False)
+    points = problem.evaluation.points(20)
+    np.testing.assert_array_equal(resumed.members(points), whole.members(points))
+    np.testing.assert_allclose(fr.load(tmp_path / "run").members(points), whole.members(points))
+
+
+def test_random_features_solve_an_equation_of_three_dimensions_from_one_sample_at_each_x():
+    keywords = {"rule": fr.MonteCarlo(1), "network": fr.RandomFeatures(40), "steps": 80, "batch": 500, "record_every": 80}
+    solution = fr.solve(fr.problems.Bellman(3), fr.DelayedTarget(), **keywords, seeds=2, progress=False)
+    error, expected = (np.asarray(solution.history[name])[:, -1] for name in ("error", "standard_error"))
+    assert np.all(error < 0.3)
+    assert np.all(expected < 0.3)
