@@ -91,6 +91,7 @@ EXAMPLES = [
     fr.Scaled(fr.MLP(4, 1, scaled=False), (0.5,), (0.5,), (0.0,), (2.0,), ((1.0,), (0.5, 8.0))),
     fr.Chebyshev((4, 5), (Segment(0.0, 1.0, 2.0), Ray(0.0, 1.5))),
     fr.Fourier((3, 4), (Loop(0.0, 2.0), WholeLine(0.0, 1.0)), (0,)),
+    fr.RandomFeatures(7, 1.5, (0.0,), (2.0,)),
     fr.Resolved(),
     fr.Constrained(fr.MLP(), problems.InsideBall(0.75)),
     fr.Adam(1e-2, fr.Cosine(0.1)),

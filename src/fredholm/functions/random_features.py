@@ -20,7 +20,7 @@ class RandomFeatures(AbstractNetwork):
     dimensions. Every seed has features of its own. m and s are the centre and the radius of the frame, the box where u is evaluated.
     """
 
-    n: int = eqx.field(default=400, converter=lambda n: positive_integer("RandomFeatures n", n))  # features
+    features: int = eqx.field(default=400, converter=lambda n: positive_integer("RandomFeatures features", n))  # their number
     scale: float = 2.0  # σ, how fast the features vary: about the number of bends of u within the frame
     center: tuple[float, ...] = ()  # m; empty: from the equation
     radius: tuple[float, ...] = ()  # s
@@ -46,8 +46,8 @@ class RandomFeatures(AbstractNetwork):
             raise ValueError(
                 f"RandomFeatures: got a centre of {len(center)} and a radius of {len(radius)} numbers; expected {inputs} each."
             )
-        zeros = jnp.zeros((outputs, 1 + inputs + self.n))
-        return Features(zeros, jax.random.key_data(key), self.n, self.scale, center, radius)
+        zeros = jnp.zeros((outputs, 1 + inputs + self.features))
+        return Features(zeros, jax.random.key_data(key), self.features, self.scale, center, radius)
 
 
 class Features(eqx.Module):
