@@ -177,7 +177,7 @@ def test_the_coefficients_are_the_only_parameters_of_random_features_and_every_s
 def test_bad_input():
     with pytest.raises(ValueError, match=r"RandomFeatures features: got 0"):
         fr.RandomFeatures(0)
-    with pytest.raises(ValueError, match=r"RandomFeatures scale: got 0\.0; expected a number above 0"):
+    with pytest.raises(ValueError, match=r"RandomFeatures sharpness: got 0\.0; expected a number above 0"):
         fr.RandomFeatures(5, 0.0)
     with pytest.raises(ValueError, match=r"got 2003 coefficients; expected at most 1500"):
         solve_of(second_kind(), fr.DelayedTarget(), fr.MonteCarlo(1), network=fr.RandomFeatures(2001))

@@ -21,13 +21,13 @@ class RandomFeatures(AbstractNetwork):
     """
 
     features: int = eqx.field(default=400, converter=lambda n: positive_integer("RandomFeatures features", n))  # their number
-    scale: float = 2.0  # σ, how fast the features vary: about the number of bends of u within the frame
+    sharpness: float = 2.0  # σ, how fast the features vary: about the number of bends of u within the frame
     center: tuple[float, ...] = ()  # m; empty: from the equation
     radius: tuple[float, ...] = ()  # s
 
     def __check_init__(self):
-        if not real("RandomFeatures scale", self.scale, low=0.0) > 0:
-            raise ValueError(f"RandomFeatures scale: got {self.scale!r}; expected a number above 0, for instance 2.0.")
+        if not real("RandomFeatures sharpness", self.sharpness, low=0.0) > 0:
+            raise ValueError(f"RandomFeatures sharpness: got {self.sharpness!r}; expected a number above 0, for instance 2.0.")
 
     @property
     def is_linear(self) -> bool:
@@ -47,7 +47,7 @@ class RandomFeatures(AbstractNetwork):
                 f"RandomFeatures: got a centre of {len(center)} and a radius of {len(radius)} numbers; expected {inputs} each."
             )
         zeros = jnp.zeros((outputs, 1 + inputs + self.features))
-        return Features(zeros, jax.random.key_data(key), self.features, self.scale, center, radius)
+        return Features(zeros, jax.random.key_data(key), self.features, self.sharpness, center, radius)
 
 
 class Features(eqx.Module):
