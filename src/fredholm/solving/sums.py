@@ -140,7 +140,7 @@ class SumsSolve(AbstractEngine):
                 f"{type(settings.network).__name__}: got {size} coefficients; expected at most {MOST_PARAMETERS} with random nodes, where "
                 f"{GROUPS} sums of p x p numbers are kept. Use a smaller class, or a network: fr.MLP()."
             )
-        zeros = Sums(*(np.zeros(shape, self._start.dtype) for shape in ((count, GROUPS, size, size), (count, GROUPS, size))))
+        zeros = Sums(*(jnp.zeros(shape, self._start.dtype) for shape in ((count, GROUPS, size, size), (count, GROUPS, size))))
         self.sums = place(zeros, self.mesh)
         self._chunk = over_seeds(self._many_steps, (True, True, equation.is_drawn, True, False, False), self.mesh, 1)
         self.step, self.seconds, self._chunk_steps = 0, 0.0, 1
@@ -255,7 +255,7 @@ class SumsSolve(AbstractEngine):
 
     def restore(self, arrays: Arrays, step: int, history: "xarray.Dataset", seconds: float) -> None:
         """Goes on from the sums of a checkpoint."""
-        self.sums = place(Sums(*(np.asarray(arrays[f"sum/{name}"], self._start.dtype) for name in Sums._fields)), self.mesh)
+        self.sums = place(Sums(*(jnp.asarray(arrays[f"sum/{name}"], self._start.dtype) for name in Sums._fields)), self.mesh)
         self.step, self.seconds, self._found = step, seconds, None
         kept = history.sel(step=history.step <= step)
         self.recorded_steps = [int(value) for value in kept.step]
