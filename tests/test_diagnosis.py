@@ -9,6 +9,7 @@ import optax
 import pytest
 
 import fredholm as fr
+from fredholm.diagnostics.certificate import Certificate
 
 UNIT = fr.Interval(0.0, 1.0)
 
@@ -64,15 +65,15 @@ def cheap(request, monkeypatch):
     if "probing" not in request.keywords:
         monkeypatch.setattr(sys.modules["fredholm.diagnostics.diagnosis"], "undetermined", lambda *parts: None)
         monkeypatch.setattr(sys.modules["fredholm.diagnostics.diagnosis"], "heavy_tails", lambda *parts: [])
-        monkeypatch.setattr(sys.modules["fredholm.diagnostics.certificate"], "_stretched", lambda equation: None)
+        monkeypatch.setattr(sys.modules["fredholm.diagnostics.certificate"], "_stretched", lambda equation: (None, "not asked"))
 
 
 @pytest.fixture
 def equation_only(monkeypatch):
     """The equation itself is asked, by `diagnose` alone: not by `solve`, and how well it is solved does not matter."""
 
-    def none(*parts):
-        raise ValueError("no certificate is wanted")
+    def none(equations, fields):
+        return [Certificate(0.0, 0.0, 0.0)] * len(fields)
 
     monkeypatch.setattr(sys.modules["fredholm.api"], "warn_if_ill_posed", lambda setup: None)
     monkeypatch.setattr(sys.modules["fredholm.diagnostics.diagnosis"], "certificates", none)
@@ -166,7 +167,9 @@ def test_a_remedy_is_never_what_the_run_had():
     short = {"steps": 60, "record_every": 10, "method": fr.Standard(), "rule": fr.Gauss(16), "batch": 2048}
     found = fr.solve(PROBLEMS["wavy"], **{**USUAL, **short}).diagnose()
     assert "optimiser" in found, str(found)
-    assert found.remedy == {"steps": 240}
+    assert found.changes == {"steps": 240}
+    assert found.remedy["rule"] == fr.Gauss(16), "a remedy is complete: what was chosen stays"
+    assert found.remedy["batch"] == 2048
     form = fr.Constrained(fr.MLP(1, 1, "tanh"), lambda n, x: jnp.sin(x[0]) + n(x))
     small = fr.solve(PROBLEMS["wavy"], **{**USUAL, "network": form, "steps": 600, "record_every": 20}).diagnose()
     assert isinstance(small.remedy["network"], fr.Constrained)

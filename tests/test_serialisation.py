@@ -68,6 +68,7 @@ EXAMPLES = [
     fr.Mixture((fr.Normal((0.0,)), fr.Interval(0.0, 2.0)), (0.25, 0.75)),
     fr.Focused(16, [[0.0, 0.5], [0.0, 0.0]], [1.0, 2.0], quasi=True),
     fr.Offline(point=[[0.0], [1.0]], next=[2.0, 3.0]),
+    fr.Offline(held_out=0.5, point=[[0.0], [1.0]], next=[2.0, 3.0]),
     fr.Point(),
     fr.Point(0.5),
     fr.Point(0.0, 1.0),

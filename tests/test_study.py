@@ -30,7 +30,7 @@ from fredholm.training.record import RecordedSettings
 from fredholm.training.status import SeedStatus, Status
 
 PROBLEM = fr.problems.Volterra()
-TINY = {"network": fr.MLP(4, 1), "steps": 30, "batch": 8, "seeds": 2, "average": 0.0, "optimizer": fr.Adam()}
+TINY = {"network": fr.MLP(4, 1, scaled=False), "steps": 30, "batch": 8, "seeds": 2, "average": 0.0, "optimizer": fr.Adam()}
 
 
 def tiny(name: str, method=fr.DelayedTarget(), **changes):  # noqa: B008 - a frozen value
@@ -199,6 +199,55 @@ def test_a_folder_of_other_settings_is_refused_by_what_differs(folder):
         StudyFolder.create(folder.path / "new", "t", [GOOD, GOOD])
 
 
+def test_a_run_that_failed_may_be_edited_in_place(tmp_path):
+    """Its settings are corrected, the runs that are finished stay, and the failure is forgotten."""
+    short = {"steps": 4, "seeds": 1}
+    good, bad = tiny("good", rule=fr.MonteCarlo(1), **short), tiny("edited", fr.DoubleSampling(), rule=fr.MonteCarlo(1), **short)
+    path = tmp_path / "study"
+    first = StudyFolder.create(path, "t", [good, bad])
+    run_study(first, progress=False)
+    assert [first.state(run).word for run in first.runs] == ["finished", "failed"]
+    corrected = tiny("edited", fr.DoubleSampling(), rule=fr.MonteCarlo(2), **short)
+    again = StudyFolder.create(path, "t", [good, corrected])
+    assert [run.name for run in again.missing()] == ["edited"]
+    run_study(again, progress=False)
+    assert [again.state(run).word for run in again.runs] == ["finished", "finished"]
+    assert not list(again.pool.glob("*.failed.json"))
+    with pytest.raises(ValueError, match="a run 'edited' with another rule"):
+        StudyFolder.create(path, "t", [good, tiny("edited", fr.DoubleSampling(), rule=fr.MonteCarlo(4), **short)])
+
+
+def test_what_a_failed_run_left_under_its_name_is_cleared_when_it_is_edited(tmp_path):
+    """Where folders have names, a checkpoint of the old settings must not be continued with the new ones."""
+    StudyFolder.create(tmp_path / "study", "t", [BAD], pool=".").begin()
+    left = tmp_path / "study" / "impossible"
+    left.mkdir()
+    edited = StudyFolder.create(tmp_path / "study", "t", [tiny("impossible", fr.DoubleSampling(), rule=fr.MonteCarlo(2))], pool=".")
+    assert left.is_dir()
+    edited.begin()
+    assert not left.exists()
+
+
+def test_the_page_shows_u_beside_exact_the_evaluations_and_the_diagnosis(folder, monkeypatch, tmp_path):
+    from fredholm.study.kept import DIAGNOSED, diagnosed
+    from fredholm.study.page import write_study_page
+
+    found = outcomes(folder)
+    one = found["delayed"]
+    assert one.evaluations == 30 * (8 * 2 + 32 * 4)  # f and one node at each x, and the four measurements of λ at 32 points
+    assert one.profile.mean.shape == one.profile.exact.shape == (101,)
+    np.testing.assert_allclose(one.profile.exact, np.exp(-one.profile.x) * np.cosh(one.profile.x), rtol=1e-5)
+    page = write_study_page(folder, found).read_text(encoding="utf-8")
+    assert "chart-solutions" in page
+    assert "4.3e+03" in page
+    assert "fredholm diagnose makes it" in page
+
+    solution = fr.load(folder.place(GOOD))
+    monkeypatch.setattr(fr.Solution, "seconds", DIAGNOSED)
+    monkeypatch.setattr(fr.Solution, "diagnose", lambda self: 1 / 0)
+    assert diagnosed(solution) == "not diagnosed: division by zero", "an error in it does not fail a run"
+
+
 def test_the_estimate_grows_with_the_work():
     more = [tiny("m", **change) for change in ({}, {"steps": 30_000}, {"seeds": 40}, {"batch": 8000}, {"network": fr.MLP(64, 3)})]
     base, *others = estimates(more).values()
@@ -321,6 +370,8 @@ def test_the_studies_of_the_repository_are_read(path):
         ("base: {problem: own.py:problem}", "own.py: there is no such file"),
         ("base: {problem: own.py}", "expected path/to/file.py:name"),
         ("base: {steps: 3}", "has no problem"),
+        ("base: {problem: volterra, method: double-sampling, n: 1}", "need at least 2 points"),
+        ("base: {problem: volterra, method: double-sampling, n: 3}", "an even number of points"),
         ("grid: {width: 3}", "expected a list of values"),
         ("base: {steps: 3, steps: 4}", "is there twice"),
         ("base: [", "is not YAML"),

@@ -14,8 +14,9 @@ from fredholm.cli.values import CHARACTERS, Loader, plain_yaml
 from fredholm.common.checks import nearest
 from fredholm.equation.files import is_file
 from fredholm.storage.files import read_limited
-from fredholm.study.run import Run, make_run
+from fredholm.study.run import Run, check_run, make_run
 from fredholm.study.sweeps import grid, name_of, one_at_a_time
+from fredholm.training.settings import settings_of
 
 TOP = ("name", "base", "runs", "grid", "sweep")
 NOT_HERE = ("help", "verbose", "out", "label", "minutes", "stop-at", "checkpoint-every")  # options of a single run's training
@@ -101,6 +102,7 @@ def _run(path: Path, name: str, settings: Mapping[str, Any], labels: dict[str, A
         problem = problem_of(chosen.problem, chosen.set, chosen.published)
         keywords = {key: value for key, value in keywords_of(problem, chosen).items() if key not in ("minutes", "checkpoint_every")}
         method = method_of(problem, chosen.method, chosen)
+        check_run(settings_of(problem, method, **keywords))
         if is_file(problem_name):
             return make_run(name, problem_name, method, options=values.pairs(chosen.set, "--set"), labels=labels, **keywords)
         return make_run(name, problem, method, labels=labels, **keywords)

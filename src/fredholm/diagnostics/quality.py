@@ -28,7 +28,17 @@ FINE, COARSE = (64, 24), (48, 16)  # nodes of fixed rules on one axis, and on ea
 SAFETY = 3.0  # the error of the fine rule is at most this many times the difference, also where it falls only as 1/n
 NET = 512  # nodes of each of two independent estimates, where fixed nodes do not fit or do not converge
 TRUSTED, NOTHING = 0.3, 1e-4  # fixed nodes are trusted where their error is below this share of the residual, or of the terms
+PIECES = 8  # parts of the domain along each axis
 MASKS = 3  # ways in which some of the axes of u are frozen
+
+
+class Region(NamedTuple):
+    """A part of the points, by one of their coordinates: each eighth in order."""
+
+    axis: int  # the coordinate
+    low: float  # its range
+    high: float
+    residual: float  # the relative residual in this part of the domain, against the terms there
 
 
 class Quality(eqx.Module):
@@ -52,6 +62,7 @@ class Quality(eqx.Module):
     conditions: tuple[float, ...]  # of each condition without data
     data: tuple[float, ...]  # of each `Data`: its noise is a part of it
     uncertainty: float  # how much of the largest of `equations` may come from the integrals, at twice the standard error
+    regions: tuple[Region, ...] = ()  # eighths of the points, from early to late, along each axis; empty where x is no point
 
     @property
     def residual(self) -> float:
@@ -76,10 +87,10 @@ def qualities(equations: Sequence[Equation], fields: Sequence[Field], has_rules:
     is_data = [isinstance(condition, Data) for condition in equations[0].conditions]
     found = []
     for equation, u in zip(equations, fields, strict=True):
-        (shares, uncertainty), *others = (measure(equation, u) for measure in measures)
-        worst = [max(share) for share, _ in others]
+        own, *others = (measure(equation, u) for measure in measures)
+        worst = [max(one.shares) for one in others]
         conditions, data = (tuple(w for w, is_one in zip(worst, is_data, strict=True) if is_one == kind) for kind in (False, True))
-        found.append(Quality(shares, conditions, data, uncertainty))
+        found.append(Quality(own.shares, conditions, data, own.uncertainty, own.regions))
     return found
 
 
@@ -94,6 +105,15 @@ class _Values(NamedTuple):
     zero: Float[Values, "n e"]  # the same with u = 0
     elsewhere: Float[Values, "n e"]  # of a condition: what u adds to it at points of the domain
     inside: Float[Values, "n k e"]  # the size of each integral
+    point: Float[Values, "n d"]  # x; d = 0 where x is no point
+
+
+class _Found(NamedTuple):
+    """The measured residual of an equation or a condition."""
+
+    shares: tuple[float, ...]  # the relative residual of each equation
+    uncertainty: float  # of the largest
+    regions: tuple[Region, ...] = ()
 
 
 class _Measure:
@@ -113,22 +133,23 @@ class _Measure:
         self._others = None if number == 0 else probe_points(like, POINTS)
         self._like, self._programs = like, dict[bool, Callable[[PyTree], _Values]]()
 
-    def __call__(self, equation: Equation, u: Field) -> tuple[tuple[float, ...], float]:
+    def __call__(self, equation: Equation, u: Field) -> _Found:
         """The relative residual of each of its equations, and the uncertainty of the largest."""
         best = None if self._fixed is None else self._by(True, equation, u)
-        if best is None or best[1] > max(TRUSTED * max(best[0]), NOTHING):
+        if best is None or best.uncertainty > max(TRUSTED * max(best.shares), NOTHING):
             try:
                 other = self._by(False, equation, u)
             except ValueError:  # a single given sample at each x
-                return best or ((math.nan,), math.nan)
-            best = other if best is None or other[1] < best[1] else best
+                return best or _Found((math.nan,), math.nan)
+            best = other if best is None or other.uncertainty < best.uncertainty else best
         return best
 
-    def _by(self, is_fixed: bool, equation: Equation, u: Field) -> tuple[tuple[float, ...], float]:
+    def _by(self, is_fixed: bool, equation: Equation, u: Field) -> _Found:
         arrays, static = eqx.partition((equation, u), eqx.is_array)
         if is_fixed not in self._programs:
             self._programs[is_fixed] = self._program(is_fixed, static)
-        return _shares(self._programs[is_fixed](arrays), is_fixed)
+        values = self._programs[is_fixed](arrays)
+        return _Found(*_shares(values, is_fixed), _regions(values, is_fixed) if self._number == 0 else ())
 
     def _program(self, is_fixed: bool, static: PyTree) -> Callable[[PyTree], _Values]:
         number, others = self._number, self._others
@@ -182,7 +203,9 @@ def _at_one_point(
         elsewhere = residual.local_residual(u, moved) - residual.local_residual(nothing, moved)
     shape = both.shape[1:]
     inside = jnp.stack([jnp.broadcast_to(size, shape) for size in sizes[0]]) if sizes[0] else jnp.zeros((1, *shape))
-    return _Values(both, local, zero, elsewhere, inside)
+    at = network_point(x)
+    point = at if isinstance(at, jax.Array) and at.shape == (u.inputs,) else jnp.zeros((0,))
+    return _Values(both, local, zero, elsewhere, inside, point)
 
 
 def _integrals(residual: AbstractResidual, u: Field, x: Place, nodes: Sequence[Nodes]) -> tuple[Float[Array, "e"], list[Float[Array, "e"]]]:
@@ -223,6 +246,19 @@ def _shares(values: _Values, is_fixed: bool) -> tuple[tuple[float, ...], float]:
     terms = _norm(zero) + np.maximum(added, _norm(values.elsewhere)) + np.sum(_norm(values.inside), axis=0)
     shares, left = (np.divide(part, terms, out=np.zeros_like(norm), where=terms > 0) for part in (norm, unresolved))
     return tuple(shares.tolist()), float(left[np.argmax(shares)])
+
+
+def _regions(values: _Values, is_fixed: bool) -> tuple[Region, ...]:
+    """The relative residual in each part of the points, by each coordinate."""
+    on_host = jax.tree.map(lambda leaf: np.asarray(leaf, float), values)
+    found = []
+    for axis, coordinates in enumerate(on_host.point.T):
+        if np.ptp(coordinates) == 0:
+            continue
+        for rows in np.array_split(np.argsort(coordinates), PIECES):
+            shares, _ = _shares(jax.tree.map(lambda leaf, rows=rows: leaf[rows], on_host), is_fixed)
+            found.append(Region(axis, float(coordinates[rows].min()), float(coordinates[rows].max()), max(shares)))
+    return tuple(found)
 
 
 def _norm(values: Values) -> np.ndarray:

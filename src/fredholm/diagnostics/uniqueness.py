@@ -15,6 +15,7 @@ from fredholm.common.compiling import compiled_once
 from fredholm.domains.base import AbstractDomain, Base
 from fredholm.equation.equation import Equation, residuals
 from fredholm.equation.estimate import draw, estimate
+from fredholm.equation.frame import noting
 from fredholm.equation.probe import fresh_field, pick, sample_points
 from fredholm.equation.reference import reference_rules
 from fredholm.equation.residual import AbstractCondition, AbstractResidual, Integral, Place, network_point
@@ -92,10 +93,14 @@ def undetermined(equation: Equation, form: Form | None = None) -> Undetermined |
         exponents = exponents_of(equation.inputs, UNBOUNDED_DEGREE if any(map(_has_no_end, _measures(equation))) else HIGHEST_DEGREE)
         low, high = np.min(places, axis=0), np.max(places, axis=0)
         center, scale = (low + high) / 2, np.where(high > low, (high - low) / 2, 1.0)  # maps the box of the places to [-1, 1]
-        jacobian = np.concatenate(list(_jacobians(equation, u, center, scale, exponents, form)))
+        # Test functions live where the network is evaluated, which is another box where a form rescales its input.
+        inside = places if form is None else _inside(form, places, equation)
+        low, high = np.min(inside, axis=0), np.max(inside, axis=0)
+        own_center, own_scale = (low + high) / 2, np.where(high > low, (high - low) / 2, 1.0)
+        jacobian = np.concatenate(list(_jacobians(equation, u, own_center, own_scale, exponents, form)))
         if not np.all(np.isfinite(jacobian)):
             return None
-        basis = polynomials(exponents, (places - center) / scale)
+        basis = polynomials(exponents, (inside - own_center) / own_scale)
         # Orthonormalises the test functions on the places, in the order of their degrees.
         orthonormal = np.linalg.inv(np.linalg.qr(basis / np.sqrt(len(basis)))[1])
         k, m = len(exponents), equation.outputs
@@ -106,10 +111,24 @@ def undetermined(equation: Equation, form: Form | None = None) -> Undetermined |
         share = float(sizes[-1]) / usual if usual > 0 else 0.0
         if share > BLIND:
             return None
-        name = _named(changes, exponents, m, usual) or _described(equation, directions[-1], orthonormal, exponents, center, scale, places)
+        name = _named(changes, exponents, m, usual) or _described(
+            equation, directions[-1], orthonormal, exponents, own_center, own_scale, inside
+        )
         seen = float(np.linalg.svd(changes[:, : m * k][:, smooth], compute_uv=False)[-1])
         is_rough = equation.is_weak and usual > 0 and seen > BLIND * usual
         return Undetermined(name, share, _orders(equation, u, center, scale), is_rough, _evaluates_outside(equation, u, center, scale))
+
+
+def _inside(form: Form, places: np.ndarray, equation: Equation) -> np.ndarray:
+    """Where a form evaluates the network in it, for u at these places."""
+    seen: list[np.ndarray] = []
+    with jax.enable_x64(False):  # callbacks run in another thread, which does not know of double precision
+        network = Field(noting(seen, equation.outputs), {}, equation.inputs, equation.outputs)
+        values = compiled_once(jax.vmap(lambda x: form(network, x)))(jnp.asarray(places, jnp.float32))
+        jax.block_until_ready(values)
+    found = np.concatenate([np.reshape(part, (-1, equation.inputs)) for part in seen]) if seen else places
+    found = found[np.isfinite(found).all(axis=1)]
+    return found if len(found) else places
 
 
 def _whitened(jacobian: np.ndarray, orthonormal: np.ndarray, outputs: int) -> np.ndarray:

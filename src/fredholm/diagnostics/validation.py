@@ -10,11 +10,12 @@ from jaxtyping import Array, Bool, Float, Key, PyTree
 
 from fredholm.common.compiling import compiled_once
 from fredholm.diagnostics.memory import check_memory
+from fredholm.domains.base import AbstractDomain
 from fredholm.equation.conditions import IntegralCondition
 from fredholm.equation.equation import Equation, residuals
 from fredholm.equation.estimate import draw, weighted_integrand
 from fredholm.equation.indices import out_of_range
-from fredholm.equation.probe import POINTS, fresh, pick, points_of, show, traced
+from fredholm.equation.probe import POINTS, edge_points, fresh, pick, points_of, show, traced
 from fredholm.equation.residual import AbstractResidual, Integral, Place, as_vector, call
 from fredholm.functions.field import Field
 from fredholm.functions.protocol import AbstractNetwork
@@ -34,9 +35,9 @@ def check_equation(equation: Equation, rules: Sequence[AbstractRule], network: A
     u = traced("network", lambda: eqx.filter_eval_shape(fresh, equation, network, jax.random.key(0)))
     traced("network", lambda: eqx.filter_eval_shape(u, jax.ShapeDtypeStruct((equation.inputs,), float)))
     parts = [("", equation), *((f"condition {number}, ", one) for number, one in enumerate(equation.conditions, start=1))]
-    stacked = points_of([residual.law for _, residual in parts], TRIES, seed=0)
+    stacked = _tried([residual.law for _, residual in parts])
     for (where, residual), (_, own), some in zip(parts, residuals(equation, rules), stacked, strict=True):
-        points = [pick(some, index) for index in range(TRIES)]
+        points = [pick(some, index) for index in range(len(jax.tree.leaves(some)[0]))]
         _check_limits(where, residual, own, points)
         _check_shapes(where, _shapes(where, residual, u, points[0], own))
     check_memory(equation, rules, u, batch, seeds)
@@ -48,6 +49,15 @@ def check_equation(equation: Equation, rules: Sequence[AbstractRule], network: A
         truth = traced("exact", lambda: eqx.filter_eval_shape(lambda: equation.truth(evaluation.points(2))))
         if truth.shape[1] != equation.outputs:
             raise ValueError(f"exact: it returned {truth.shape[1]} value(s); expected {equation.outputs}, as Equation(outputs=...) says.")
+
+
+def _tried(laws: Sequence[AbstractDomain]) -> list[PyTree]:
+    """Random points of each law, and its corners and edges."""
+    drawn, edges = points_of(laws, TRIES, seed=0), edge_points(laws)
+    return [
+        some if edge is None else jax.tree.map(lambda a, b: jnp.concatenate([a, b]), some, edge)
+        for some, edge in zip(drawn, edges, strict=True)
+    ]
 
 
 def _check_limits(where: str, residual: AbstractResidual, rules: Sequence[AbstractRule], points: Sequence[Place]) -> None:

@@ -1,11 +1,13 @@
 """Data as a domain: rows of a data set, and measures that are known only by given samples."""
 
+import math
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, Real
 
-from fredholm.common.checks import Numbers, is_concrete, numbers, rows
+from fredholm.common.checks import Numbers, is_concrete, numbers, real, rows
 from fredholm.domains.base import AbstractDistribution, Atoms, Base, Nodes, Record
 
 
@@ -15,11 +17,15 @@ class Offline(AbstractDistribution):
     For equations whose points cannot be chosen: x is one row of the given arrays. The network is evaluated at
     `point`, of shape (n, d). The other arrays have n rows of any shape. `Integral(over=lambda x: Given(x.next), ...)` then integrates over
     the states observed after x.
+
+    `held_out=0.1` keeps a tenth of the rows, always the same ones, out of the training: `solution.diagnose()` and
+    `solution.evaluate(certificate=True)` then score the solution on rows that it has not seen.
     """
 
     columns: dict[str, np.ndarray | Array]  # arrays with n rows each, by name; `point` among them
+    held_out: float  # the share of the rows that are not trained on
 
-    def __init__(self, **columns: Numbers):
+    def __init__(self, *, held_out: float = 0.0, **columns: Numbers):
         if "point" not in columns:
             raise ValueError(f"Offline: got {sorted(columns)}; expected point=, an array of shape (n, d) of the points x, among them.")
         kept = {name: numbers(f"Offline {name}", value) for name, value in columns.items()}
@@ -30,7 +36,9 @@ class Offline(AbstractDistribution):
                 raise ValueError(f"Offline {name}: got shape {column.shape}; expected {n} rows, as many as point has.")
             if is_concrete(column) and not np.all(np.isfinite(np.asarray(column))):
                 raise ValueError(f"Offline {name}: got a number that is not finite.")
-        self.columns = kept
+        self.columns, self.held_out = kept, real("Offline held_out", held_out, low=0.0, below=1.0)
+        if self._kept_out == n:
+            raise ValueError(f"Offline held_out: got {held_out!r} of {n} rows; expected rows on both sides.")
 
     @property
     def dimension(self) -> int:
@@ -38,10 +46,24 @@ class Offline(AbstractDistribution):
 
     @property
     def bases(self) -> tuple[Base, ...]:
-        return (Atoms.of(len(self.columns["point"])),)
+        return (Atoms.of(len(self.columns["point"]) - self._kept_out),)
+
+    @property
+    def _kept_out(self) -> int:
+        return math.ceil(self.held_out * len(self.columns["point"]))
+
+    def _order(self) -> np.ndarray:
+        """The numbers of all rows, those that are held out last."""
+        n = len(self.columns["point"])
+        return np.arange(n) if self.held_out == 0 else np.random.default_rng(0).permutation(n)
+
+    def scored(self) -> Record:
+        """The rows that a solution is scored on, stacked: those that are held out; all where none are."""
+        rows = self._order()[len(self.columns["point"]) - self._kept_out if self.held_out else 0 :]
+        return Record(**{name: jnp.asarray(column, float)[rows] for name, column in self.columns.items()})
 
     def map(self, z: Float[Array, "1"]) -> tuple[Record, Float[Array, ""]]:
-        row = z[0].astype(int)
+        row = z[0].astype(int) if self.held_out == 0 else jnp.asarray(self._order())[z[0].astype(int)]
         return Record(**{name: jnp.asarray(column, float)[row] for name, column in self.columns.items()}), jnp.ones(())
 
 

@@ -42,7 +42,7 @@ def _boxes(equation: Equation, reach: float) -> tuple[tuple[np.ndarray, np.ndarr
     seen: list[np.ndarray] = []
     bases: list[Base] = []
     u = Field(
-        _noting(seen, equation.outputs),
+        noting(seen, equation.outputs),
         {name: jnp.asarray(value, float) for name, value in equation.unknowns.items()},
         equation.inputs,
         equation.outputs,
@@ -66,7 +66,7 @@ def _box(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return finite.min(axis=0), finite.max(axis=0)
 
 
-def _noting(seen: list[np.ndarray], outputs: int) -> Any:
+def noting(seen: list[np.ndarray], outputs: int) -> Any:
     """A smooth u that notes every argument, under all transformations. Its derivatives depend on the argument too, so no evaluation can be
     optimised away."""
 

@@ -1,6 +1,7 @@
 """Trials of an equation: a few concrete points, an untrained u, and errors of the user's code in the user's terms."""
 
 import functools
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -10,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key, PyTree
 
 from fredholm.common.compiling import filter_compiled_once
-from fredholm.domains.base import AbstractDomain
+from fredholm.domains.base import AbstractDomain, Atoms, Base
 from fredholm.equation.equation import Equation
 from fredholm.equation.residual import AbstractResidual, Place
 from fredholm.functions.field import Field
@@ -19,6 +20,9 @@ from fredholm.rules.monte_carlo import MonteCarlo
 
 POINTS = "x and t are points of shape (d,), also for d = 1: a number is x[0], not x"
 Found = TypeVar("Found")
+EDGE = 1e-6  # how near an edge is tried, as a share of the axis: exactly on it an equation may be singular
+FEW_AXES = 3  # up to here all combinations of ends are tried
+_FAR = {Base.NORMAL: (-4.0, 0.0, 4.0), Base.HALF_LINE: (EDGE, 0.7, 8.0)}
 
 
 def fresh_field(equation: Equation, network: AbstractNetwork, seed: int = 0) -> Field:
@@ -46,6 +50,32 @@ def points_of(laws: Sequence[AbstractDomain], n: int, seed: int) -> list[Any]:
 def _sampler() -> Callable[..., Any]:
     """One compiled program for all laws of one form: points are needed about ten times before a training."""
     return filter_compiled_once(lambda laws, n, key: [jax.vmap(law.sample)(jax.random.split(key, n)) for law in laws])
+
+
+def edge_points(laws: Sequence[AbstractDomain]) -> list[Any]:
+    """Corners, edges and the middle of each law, stacked: random points hardly ever come near. None for given rows, or one point."""
+    return [None if not law.bases or law.samples is not None else _edges(law, _edge_nodes(law.bases)) for law in laws]
+
+
+def _edge_nodes(bases: Sequence[Base]) -> np.ndarray:
+    """Nodes of the base measure: every combination of both ends and the middle on few axes, one end after the other on many."""
+    ends = [
+        (0.0, base.count // 2, base.count - 1.0) if isinstance(base, Atoms) else _FAR.get(base, (EDGE, 0.5, 1 - EDGE)) for base in bases
+    ]
+    if len(bases) <= FEW_AXES:
+        return np.array(list(itertools.product(*ends)))
+    low, middle, high = np.array(ends).T
+    one_at_a_time = [np.where(np.arange(len(bases)) == axis, end, middle) for axis in range(len(bases)) for end in (low, high)]
+    return np.array([low, high, middle, *one_at_a_time])
+
+
+@functools.cache
+def _mapped() -> Callable[..., Any]:
+    return filter_compiled_once(lambda law, z: jax.vmap(lambda one: law.map(one)[0])(z))
+
+
+def _edges(law: AbstractDomain, z: np.ndarray) -> Any:
+    return _mapped()(law, jnp.asarray(z, float))
 
 
 def pick(stacked: PyTree, index: int) -> Any:

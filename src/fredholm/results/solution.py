@@ -23,7 +23,7 @@ from fredholm.diagnostics.diagnosis import diagnose
 from fredholm.diagnostics.quality import Quality, qualities
 from fredholm.equation.equation import Equation
 from fredholm.functions.field import Field, Function
-from fredholm.methods.protocol import AbstractMethod, Trained
+from fredholm.methods.protocol import AbstractMethod, Evaluations, Trained
 from fredholm.report.solved import Shown
 from fredholm.results.printed import described
 from fredholm.rules.base import AbstractRule
@@ -117,11 +117,20 @@ class Solution:
 
     def _evaluations(self) -> int | None:
         """Evaluations of integrands in one step of one seed; None where problem, method or rule are not known."""
+        counted = self._counted()
+        return None if counted is None else counted.of_integrands(self.record.settings.batch)
+
+    @property
+    def evaluations(self) -> int | None:
+        """Evaluations of f and of integrands that each seed has spent, the method's own measurements included; None where they are not
+        known."""
+        counted = self._counted()
+        return None if counted is None else self.steps * (counted.of_step(self.record.settings.batch) + counted.measured)
+
+    def _counted(self) -> Evaluations | None:
         settings, problem = self.record.settings, self.problem
         method, rule = settings.part("method"), settings.part("rule")
-        if problem is None or method is None or rule is None:
-            return None
-        return method.evaluations(problem, problem.rules(rule)).of_integrands(settings.batch)
+        return None if problem is None or method is None or rule is None else method.evaluations(problem, problem.rules(rule))
 
     @property
     def precision(self) -> str:
@@ -317,10 +326,11 @@ class Solution:
     def diagnose(
         self, *, problem: Equation | None = None, method: AbstractMethod | None = None, rule: AbstractRule | None = None
     ) -> Report:
-        """Why a training failed, or that nothing is wrong: `print(solution.diagnose())`.
+        """Why a training failed, that nothing is wrong, or what could not be tested: `print(solution.diagnose())`.
 
-        It examines the history, and the first seed that succeeded on a few fresh samples. Each finding has its numbers and a remedy in
-        plain words. `report.remedy` holds keywords of `solve` that cure it: `fr.solve(problem, **report.remedy)`.
+        It examines the history, the first seed that succeeded on fresh samples, and the residuals of the other seeds. Each finding has its
+        numbers and a remedy in plain words. `report.remedy` holds all keywords of `solve` for a better run, those of this one with what
+        changes: `fr.solve(problem, **report.remedy)`. `report.changes` holds the changes alone.
 
         Args:
             problem: the equation; default: that of the run.
@@ -341,14 +351,23 @@ class Solution:
 
         failed = np.flatnonzero(~self.good)
         with self._precision():
-            first = int(np.flatnonzero(self.good)[0]) if self.good.any() else 0
+            good = [int(at) for at in np.flatnonzero(self.good)]
+            first = good[0] if good else 0
             ends = "; ".join(describe_failures(self.status, self.seeds))
             known = [used.why_failed(ends, seed(int(failed[0])))] if len(failed) else []
             if any(entry.status.is_unfinished for entry in self.status):
                 planned = self.record.settings.steps
                 text = f"the training ended at step {self.steps} of {planned}. Continue it: fredholm resume, fr.resume(path)."
                 known.append(Finding("warning", "unfinished", text))
-            return diagnose(self.label, self.history, used, seed(first), known)
+            others = {self.seeds[at]: seed(at) for at in good[1:]}
+            return diagnose(self.label, self.history, used, seed(first), known, others=others, settings=self._keywords())
+
+    def _keywords(self) -> dict[str, object]:
+        """The settings as keywords of `solve`, without parts that were made in Python and after `load` are not known."""
+        settings = self.record.settings
+        parts = {name: part for name in ("method", "rule", "network", "optimizer") if (part := settings.part(name)) is not None}
+        plain = {"steps": settings.steps, "batch": settings.batch, "average": settings.average}
+        return {**parts, **plain, **({"precision": self.precision} if self.precision != "float32" else {})}
 
     def _recorded(self, name: str) -> Any:
         """An object of the run's settings; `ValueError` where the file does not hold it."""

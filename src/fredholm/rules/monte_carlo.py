@@ -26,6 +26,10 @@ class MonteCarlo(AbstractRule):
         return (self.n,)
 
     def check(self, domain: AbstractDomain) -> None:
+        if domain.samples == 1 and self.n > 1:
+            raise ValueError(
+                f"{self!r}: there is one given sample at each x; use rule=MonteCarlo(1) with DelayedTarget(), which needs no more."
+            )
         if domain.samples is not None and self.n > domain.samples:
             raise ValueError(
                 f"{self!r}: there are only {domain.samples} given sample(s) at each x; use rule=MonteCarlo({domain.samples}) or fewer."

@@ -13,6 +13,7 @@ import numpy as np
 from fredholm.storage.files import file_name, read_arrays, write_arrays, write_atomically
 from fredholm.storage.run_folder import ARRAYS, RunFolder
 from fredholm.study.outcome import Outcome
+from fredholm.study.profile import Profile
 from fredholm.study.result import PART, RESULT, result_key, steps_done
 from fredholm.study.run import Run
 from fredholm.training.record import RunRecord
@@ -57,7 +58,15 @@ class StudyFolder:
         return folder
 
     def begin(self) -> None:
-        """Writes `study.json`."""
+        """Writes `study.json`. What a run that had failed with other settings has left under the same name is cleared away."""
+        if (self.path / STUDY).is_file():
+            before = {run.name: run for run in StudyFolder.open(self.path).runs}
+            for run in self.runs:
+                other = before.get(run.name)
+                if other is not None and other.key != run.key and not _is_trained_longer(self, run, other):
+                    self.clear_failure(other)
+                    if self.is_by_name:
+                        shutil.rmtree(self.place(run), ignore_errors=True)
         runs = [run.record() for run in self.runs]
         text = json.dumps({"format": FORMAT, "title": self.title, "pool": self._pool, "about": self.about, "runs": runs}, indent=1)
         try:
@@ -144,16 +153,33 @@ class StudyFolder:
         return self.pool / f"{run.key}.failed.json"
 
 
+def _changed(run: Run, other: Run) -> list[str]:
+    """The settings in which two runs differ."""
+    return [name for name, value in run.settings.values.items() if value != other.settings.values.get(name)]
+
+
+def _is_trained_longer(folder: StudyFolder, run: Run, other: Run) -> bool:
+    return folder.is_by_name and _changed(run, other) == ["steps"] and run.settings.steps > other.settings.steps
+
+
+def _has_answer(folder: StudyFolder, run: Run) -> bool:
+    """True where a run is finished and a seed of it succeeded: a result that other settings would replace."""
+    if not folder.is_finished(run):
+        return False
+    return any(not entry.status.is_failure for entry in RunRecord.read(RunFolder(folder.place(run))).status)
+
+
 def _check_same(before: StudyFolder, now: StudyFolder) -> None:
-    """Refuses a folder that other settings made; runs may be added and left out."""
+    """Refuses a folder where other settings have made results. Runs may be added and left out, and those that have no result, as they
+    failed, may be edited."""
     known = {run.name: run for run in before.runs}
     hint = "Choose another folder with --out, or go back to the settings that made this one."
     for run in now.runs:
         other = known.get(run.name)
         if other is not None and other.key != run.key:
-            changed = [name for name, value in run.settings.values.items() if value != other.settings.values.get(name)]
-            if changed == ["steps"] and now.is_by_name and run.settings.steps > other.settings.steps:
-                continue  # it is trained longer
+            if _is_trained_longer(now, run, other) or not _has_answer(before, other):
+                continue
+            changed = _changed(run, other)
             raise ValueError(f"{now.path}: the study there has a run {run.name!r} with another {' and '.join(changed)}. {hint}")
     if not any(run.name in known for run in now.runs):
         raise ValueError(f"{now.path}: the study there, {before.title!r}, has none of these runs. {hint}")
@@ -167,7 +193,8 @@ def outcome(folder: StudyFolder, run: Run) -> Outcome | None:
     record = RunRecord.read(kept)
     result = json.loads((kept.path / RESULT).read_text(encoding="utf-8"))
     arrays = {name: np.array([np.nan if value is None else value for value in values]) for name, values in result["scores"].items()}
-    return Outcome(run, kept.read_history(), record.status, str(result["metric"]), arrays, record.seconds)
+    more = (result.get("evaluations"), Profile.read(result.get("profile")), str(result.get("diagnosis", "")))
+    return Outcome(run, kept.read_history(), record.status, str(result["metric"]), arrays, record.seconds, *more)
 
 
 def outcomes(folder: StudyFolder) -> dict[str, Outcome]:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from fredholm.common.statistics import bootstrap_interval
+from fredholm.study.profile import Profile
 from fredholm.study.run import Run
 from fredholm.training.status import SeedStatus
 
@@ -23,6 +24,9 @@ class Outcome(NamedTuple):
     metric: str  # what the error is: the problem's own metric; the loss where there is no exact solution
     scores: dict[str, np.ndarray]  # every metric of each seed at the end
     seconds: float
+    evaluations: int | None = None  # of f and of integrands, by each seed; None where it was not counted
+    profile: Profile | None = None  # u along a line, beside the exact solution
+    diagnosis: str = ""  # in words
 
     @property
     def seeds(self) -> tuple[int, ...]:

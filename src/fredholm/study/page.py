@@ -12,7 +12,7 @@ from plotly.graph_objs.layout.updatemenu import Button
 from fredholm.common.statistics import bootstrap_interval
 from fredholm.report.page import Picture, picture, write_html
 from fredholm.report.plots.curves import Curve, seed_curve
-from fredholm.report.plots.interactive import figure, lines, positive
+from fredholm.report.plots.interactive import figure, finite, lines, plain, positive
 from fredholm.report.plots.names import metric_name
 from fredholm.report.plots.style import distinct_colors
 from fredholm.study.folder import StudyFolder
@@ -61,6 +61,8 @@ class Result(NamedTuple):
     seeds: int
     failed: int  # how many of them
     seconds: float
+    evaluations: int | None  # of f and of integrands, by each seed
+    diagnosis: str  # in words; empty for runs of older versions
 
 
 class Row(NamedTuple):
@@ -84,6 +86,7 @@ class Shown(NamedTuple):
     rows: list[Row]
     pairs: list[tuple[str, str, Paired]]  # a run, the one that it is compared with, and how they compare
     most_paired: int
+    solutions: go.Figure | None  # u of every run, beside the exact solution
     training: go.Figure | None
     pool: str  # the folder of the runs, as seen from the page
 
@@ -108,6 +111,7 @@ def write_study_page(
         rows=[_row(folder, run, found.get(run.name), palette) for run in folder.runs],
         pairs=_pairs(found),
         most_paired=MOST_PAIRED,
+        solutions=_solutions(found, palette),
         training=_training(found, palette),
         pool="../runs" if folder.pool.parent != folder.path else "runs",
     )
@@ -128,7 +132,9 @@ def _row(folder: StudyFolder, run: Run, one: Outcome | None, palette: Mapping[st
 def _result(one: Outcome, color: str) -> Result:
     best, end = (bootstrap_interval(values[one.kept()], least=0.0) for values in (one.best(), one.last()))
     step = int(one.steps[one.best_record()]) if len(one.steps) else None
-    return Result(color, metric_name(one.metric), best, end, step, len(one.seeds), int((~one.good).sum()), one.seconds)
+    return Result(
+        color, metric_name(one.metric), best, end, step, len(one.seeds), int((~one.good).sum()), one.seconds, one.evaluations, one.diagnosis
+    )
 
 
 def _pairs(found: Mapping[str, Outcome]) -> list[tuple[str, str, Paired]]:
@@ -136,6 +142,37 @@ def _pairs(found: Mapping[str, Outcome]) -> list[tuple[str, str, Paired]]:
     references = dict[str, Outcome]()
     against = {name: references.setdefault(subject(one.run), one) for name, one in found.items()}
     return [(name, against[name].run.name, paired(one, against[name])) for name, one in found.items() if against[name] is not one]
+
+
+def _solutions(found: Mapping[str, Outcome], palette: Mapping[str, str]) -> go.Figure | None:
+    """u of every run along a line, with the range over seeds, and the exact solution of its problem: one problem at a time."""
+    traces, of, titles, labels = list[go.Scatter](), list[str](), dict[str, str](), dict[str, str]()
+    for name, one in found.items():
+        profile, problem = one.profile, subject(one.run)
+        if profile is None:
+            continue
+        made = lines(Curve(profile.x, profile.mean, profile.low, profile.high, {}), name, palette[name], logarithmic=False)
+        if problem not in titles and profile.exact is not None:
+            made.append(
+                go.Scatter(x=profile.x, y=finite(profile.exact), name="exact", mode="lines", line={"color": "#111", "dash": "dash"})
+            )
+        titles.setdefault(problem, f"x[0] {profile.place}".strip())
+        labels.setdefault(problem, one.run.settings.text("problem"))
+        traces += made
+        of += [problem] * len(made)
+    if not traces:
+        return None
+    shown = next(iter(titles))
+    for trace, problem in zip(traces, of, strict=True):
+        trace.visible = problem == shown
+    choices = [
+        Button(
+            label=plain(labels[problem]), method="update", args=[{"visible": [problem == one for one in of]}, {"xaxis.title.text": title}]
+        )
+        for problem, title in titles.items()
+    ]
+    drawn = figure(traces, choices if len(choices) > 1 else (), logarithmic=False, height=440)
+    return drawn.update_xaxes(title_text=titles[shown], rangemode="normal").update_yaxes(title_text="u")
 
 
 def _training(found: Mapping[str, Outcome], palette: Mapping[str, str]) -> go.Figure | None:

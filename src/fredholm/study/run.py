@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fredholm.equation.equation import Equation
+from fredholm.equation.equation import Equation, residuals
 from fredholm.equation.files import equation_from_file
+from fredholm.equation.probe import measures_of
 from fredholm.methods.auto import Auto
 from fredholm.methods.protocol import AbstractMethod
 from fredholm.study.own import file_record, from_file, object_record, part_record
@@ -61,6 +62,16 @@ class Run(NamedTuple):
     def seeds(self) -> tuple[int, ...]:
         """The seeds, in order."""
         return self.settings.seeds
+
+
+def check_run(settings: RunSettings) -> None:
+    """Raises `ValueError` where the method refuses the equation or the number of nodes, or the rule an integral: before anything is run."""
+    problem = settings.problem
+    for residual, rules in residuals(problem, settings.rules):
+        for measure, rule in zip(measures_of(residual), rules, strict=True):
+            rule.check(measure)
+    if isinstance(settings.method, AbstractMethod):
+        settings.method.check(problem, settings.rules)
 
 
 def make_run(

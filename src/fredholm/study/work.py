@@ -17,6 +17,7 @@ from fredholm.results.load import load
 from fredholm.results.solution import Solution
 from fredholm.storage.files import write_atomically
 from fredholm.storage.run_folder import ARRAYS, RunFolder
+from fredholm.study.kept import diagnosed, profile_of
 from fredholm.study.result import PART, RESULT, result_key
 from fredholm.study.run import Run
 from fredholm.training.progress import Shown
@@ -46,7 +47,9 @@ def perform(
         return solution  # out of time: the same call continues
     kept = RunFolder(folder)
     score = solution.score()
-    content = {"key": run.key, "metric": score[0] if score else "loss", "scores": {}}
+    profile = profile_of(solution)
+    content = {"key": run.key, "metric": score[0] if score else "loss", "scores": {}, "evaluations": solution.evaluations}
+    content |= {"profile": None if profile is None else profile.plain(), "diagnosis": diagnosed(solution)}
     if score is not None:
         content["scores"] = {name: _plain(values) for name, values in solution.evaluate().items()}
     with kept.locked():
