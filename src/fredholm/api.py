@@ -26,8 +26,8 @@ from fredholm.results.solution import Solution
 from fredholm.rules.base import AbstractRule
 from fredholm.rules.resolved import Resolved
 from fredholm.solving.choice import solved_by_series
+from fredholm.solving.sampled import SumsSolve
 from fredholm.solving.series import SeriesSolve
-from fredholm.solving.sums import SumsSolve, is_affine
 from fredholm.storage.run_folder import RunFolder
 from fredholm.training.callbacks import AllFailed, Checkpoints, EarlyStop, Interruption, Progress, TimeBudget
 from fredholm.training.choice import choose
@@ -191,11 +191,11 @@ def resume(
 
 
 def engine_for(settings: RunSettings) -> AbstractEngine:
-    """What solves or trains with these settings: classes of functions that are linear in their parameters need no training, with random
-    nodes where the equation is affine."""
+    """What solves or trains with these settings: classes of functions that are linear in their parameters need no training, unless there
+    are random nodes and learned scalars, of which the rows of some methods have no slopes."""
     if settings.network.is_series and not any(rule.is_random for rule in settings.rules):
         return SeriesSolve(settings)
-    return SumsSolve(settings) if settings.network.is_linear and is_affine(settings) else Training(settings)
+    return SumsSolve(settings) if settings.network.is_linear and not settings.problem.unknowns else Training(settings)
 
 
 def _check_kinds(
