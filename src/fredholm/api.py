@@ -29,6 +29,7 @@ from fredholm.solving.choice import solved_by_series
 from fredholm.solving.sampled import SumsSolve
 from fredholm.solving.series import SeriesSolve
 from fredholm.storage.run_folder import RunFolder
+from fredholm.training.budget import within
 from fredholm.training.callbacks import AllFailed, Checkpoints, EarlyStop, Interruption, Progress, TimeBudget
 from fredholm.training.choice import choose
 from fredholm.training.engine import AbstractEngine
@@ -94,7 +95,9 @@ def solve(
         seeds: how many seeds, or a list of them. The same seed gives every method the same initial network and the same points.
         out: a new folder for the run: settings, history and checkpoints. `resume(out)` continues it.
         throw: raise `SolveError` if a seed failed; with False, only `solution.status` says so.
-        minutes: a time budget; then the training ends, and the solution so far is returned.
+        minutes: a time budget; then the training ends, and the solution so far is returned. Where steps is not given, there are as many
+            as fit into it, pilot and compilation included, so that the learning rate falls to its end; at most the default. With steps
+            given, they stay as they are, and `resume(out)` does what is left.
         stop: a rule to stop early, `Plateau()`.
         record_every: steps between two records of the history; default: a hundredth of the run.
         checkpoint_every: steps between two checkpoints; default: about every 20 seconds.
@@ -130,9 +133,13 @@ def solve(
     else:
         settings = engine.settings
         warn_if_exact_is_wrong(settings)
-    record = RunRecord.of(settings, label, auto, origin)
     with jax.enable_x64(settings.precision == "float64"):
         engine = engine or engine_for(settings)
+        if steps is None and isinstance(engine, Training):
+            engine = within(engine, budget.left)
+            if engine.settings.steps < settings.steps:
+                announce([f"{engine.settings.steps} of {settings.steps} steps fit into the time budget"], progress)
+        record = RunRecord.of(engine.settings, label, auto, origin)
         if folder is not None:
             folder.make()
         return _finish(engine, record, folder, budget, checkpoint_every, progress, throw)

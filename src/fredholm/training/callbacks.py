@@ -47,8 +47,12 @@ class TimeBudget(AbstractCallback):
     def __init__(self, seconds: float):
         self._seconds, self._begin = seconds, time.perf_counter()
 
+    def left(self) -> float:
+        """The seconds that are left."""
+        return self._seconds - (time.perf_counter() - self._begin)
+
     def before_chunk(self, training: Watched) -> Status | None:
-        return Status.OUT_OF_TIME if time.perf_counter() - self._begin >= self._seconds else None
+        return Status.OUT_OF_TIME if self.left() <= 0 else None
 
 
 class Interruption(AbstractCallback):

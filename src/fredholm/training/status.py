@@ -12,8 +12,8 @@ class Status(enum.Enum):
     FINISHED = "finished"
     UNREACHED = "finished; the tolerance was not reached"
     STOPPED = "stopped early: the stopping rule was met"
-    OUT_OF_TIME = "stopped: the time budget was used up; resume continues it"
-    INTERRUPTED = "interrupted; resume continues it"
+    OUT_OF_TIME = "stopped: the time budget was used up"
+    INTERRUPTED = "interrupted"
     NONFINITE = "the loss or the network became non-finite; the last good state is kept"
     DIVERGED = "the loss grew beyond a million times its first value; the last good state is kept"
 
