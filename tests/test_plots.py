@@ -19,9 +19,10 @@ from fredholm.report.plots.comparison import plot_comparison, plot_variance
 from fredholm.report.plots.curves import seed_curve
 from fredholm.report.plots.errors import plot_errors
 from fredholm.report.plots.names import axis_names
-from fredholm.report.plots.shown import field_lines, plane, profiles, robust_limits, values_at
+from fredholm.report.plots.scales import scale_of
+from fredholm.report.plots.shown import data_of, field_lines, plane, profiles, robust_limits, time_axis, values_at
 from fredholm.report.plots.solution import plot_solution
-from fredholm.report.plots.style import colors, plain, png
+from fredholm.report.plots.style import colors, fitting, plain, png
 from fredholm.results.solution import Solution
 from fredholm.training.record import RunRecord
 from fredholm.training.settings import settings_of
@@ -131,6 +132,73 @@ def test_truth_and_prediction_share_one_colour_scale(solved):
     truth, prediction, error = (image.get_clim() for image in images)
     assert truth == prediction
     assert error[0] == -error[1]
+
+
+class Peak(eqx.Module):
+    """A peak at the origin that few points see."""
+
+    height: jax.Array
+
+    def __call__(self, x):
+        return self.height[None] * jnp.exp(-jnp.sum((x / 0.01) ** 2)) + 0.1 * jnp.sum(x)[None]
+
+
+def peaked(problem):
+    solution = made(problem, "a name that is far too long for its figure " * 3)
+    u = Field(Peak(jnp.ones(2)), {}, problem.inputs, 1)
+    return Solution(solution.record, problem, solution.history, u, u, {})
+
+
+def test_u_is_never_cut_off():
+    """An axis hid u(0), and colours ended where a percent of the points was left."""
+    line, box = peaked(decay(exact=False)), peaked(in_box(2, exact=False))
+    low, high = panels(plot_solution(line))[0].get_ylim()
+    assert low <= 0.0
+    assert high >= 1.0
+    assert panels(plot_solution(box))[0].images[0].get_clim()[1] >= 0.99
+
+
+def test_sizes_that_span_decades_have_a_logarithmic_scale():
+    x = np.linspace(0, 10, 101)
+    assert scale_of([np.exp(-x)]).kind == "log"
+    assert scale_of([np.exp(-x) - 0.5]).kind == "linear"
+    assert scale_of([1 / (x - 5.0001)]).kind == "symlog"
+    for values in (np.exp(-x), np.sin(x), 1 / (x - 5.0001), np.full(5, 3.0)):
+        scale = scale_of([values])
+        assert scale.low <= values.min() <= values.max() <= scale.high
+
+
+def test_data_are_dots_and_times_are_slices_with_the_names_of_the_view():
+    data = dataclasses.replace(decay(view=fr.View(("age",), ("n",))), conditions=(fr.Data([0.0, 0.5], [1.0, 0.6]),))
+    axes = panels(plot_solution(made(data, "data")))[0]
+    dots = next(one for one in axes.lines if one.get_label() == "data")
+    assert dots.get_xydata().tolist() == [[0.0, 1.0], [0.5, 0.6]]
+    assert axes.get_xlabel() == "age"
+    assert data_of(dataclasses.replace(data, conditions=(fr.Data([0.0], [1.0], of=fr.derivative),)), 0) == []
+
+    def started(axis):
+        sides = [fr.Interval(0.0, 1.0), fr.Interval(0.0, 1.0)]
+        sides[axis] = fr.Point(0.0)
+        return dataclasses.replace(in_box(2), conditions=(fr.Condition(fr.Product(*sides), 1.0),))
+
+    assert [time_axis(started(0)), time_axis(started(1)), time_axis(in_box(2))] == [0, 1, None]
+    assert time_axis(dataclasses.replace(in_box(2), view=fr.View(("x", "t")))) == 1
+    figure = plot_solution(made(dataclasses.replace(started(1), view=fr.View(("size", "t"), ("n",))), "slices"))
+    found = next(axes for axes in panels(figure) if "fixed times" in axes.get_title())
+    assert found.get_xlabel() == "size"
+    assert [text.get_text() for text in found.get_legend().get_texts()] == ["$t$ = 0", "$t$ = 0.333", "$t$ = 0.667", "$t$ = 1"]
+
+
+def test_titles_fit():
+    figure = plot_solution(peaked(decay(exact=False)))
+    figure.canvas.draw()
+    renderer = figure.canvas.get_renderer()
+    for text in (figure._suptitle, *(axes.title for axes in figure.axes)):
+        box = text.get_window_extent(renderer)
+        assert 0 <= box.x0 < box.x1 <= figure.bbox.width
+    assert fitting("short $a b$", 10.0, 9.0) == "short $a b$"
+    assert fitting("a formula $x = 1, y = 2$ stays whole", 1.0, 9.0).count("$") == 2
+    assert "$x = 1, y = 2$" in fitting("a formula $x = 1, y = 2$ stays whole", 1.0, 9.0)
 
 
 def test_what_the_metric_cannot_see_is_removed(solved):

@@ -154,6 +154,11 @@ class Data(AbstractCondition):
     def law(self) -> AbstractDomain:
         return self.observed
 
+    @property
+    def is_of_u(self) -> bool:
+        """True where u itself was observed."""
+        return self.of is _value
+
     def points(self, batch: int, rules: Sequence[AbstractRule], key: Key[Array, ""]) -> Any:
         if self.batch is not None:
             return super().points(batch, rules, key)

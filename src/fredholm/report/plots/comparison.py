@@ -13,6 +13,7 @@ from fredholm.equation.equation import Equation
 from fredholm.report.plots.curves import Curve, draw_curve, error_panel, log_scale, seed_curve
 from fredholm.report.plots.names import metric_name, output_names, with_interval
 from fredholm.report.plots.panels import color_bar, heat_map, profile_panel, symmetric_limit
+from fredholm.report.plots.scales import scale_of
 from fredholm.report.plots.shown import (
     field_lines,
     has_plane,
@@ -21,7 +22,6 @@ from fredholm.report.plots.shown import (
     plane,
     profiles,
     removed,
-    robust_limits,
     shared_problem,
     values_at,
 )
@@ -187,7 +187,7 @@ def _heat_maps(solutions: Mapping[str, Solved], problem: Equation, output: int) 
     parts: Any = figure.subfigures(2, 1, height_ratios=[upper_height, lower_height])
     above, below = parts
     cells = above.add_gridspec(groups * kinds, per_row + large)
-    limits = robust_limits([grid.image(truth)] if truth is not None else [grid.image(mean) for mean in means.values()])
+    limits = scale_of([grid.image(truth)] if truth is not None else [grid.image(mean) for mean in means.values()])
     symbol = output_names(problem, problem.outputs)[output]
     upper, lower = [], []
     image = bad = None

@@ -7,8 +7,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from fredholm.common.statistics import bootstrap_interval
-from fredholm.report.plots.names import metric_name, with_interval
+from fredholm.report.plots.names import metric_name, number
 from fredholm.report.plots.style import PALETTE, plain, step_axis
 from fredholm.report.solved import Solved
 
@@ -147,7 +146,9 @@ def unknown_panel(axes: Axes, solution: Solved) -> None:
     good = solution.good if solution.good.any() else np.ones(len(solution.seeds), bool)
     for index, (name, values) in enumerate(solution.unknowns.items()):
         color = PALETTE[index % len(PALETTE)]
-        label = f"{name} = {with_interval(bootstrap_interval(values[good]))}"
+        kept = values[good]
+        spread = f", seeds from {number(kept.min())} to {number(kept.max())}" if len(kept) > 1 else ""
+        label = f"{name} = {number(kept.mean())}{spread}"
         curve = seed_curve(solution, f"unknown_{name}")
         if curve is None:
             axes.axhline(float(values[good].mean()), color=color, label=plain(label))

@@ -16,7 +16,13 @@ def output_names(problem: Equation | None, outputs: int) -> list[str]:
 
 def _letters(given: tuple[str, ...], letter: str, count: int) -> list[str]:
     letters = given or ((letter,) if count == 1 else tuple(f"{letter}_{{{index}}}" for index in range(count)))
-    return [f"${one}$" for one in letters]
+    return [_name(one) for one in letters]
+
+
+def _name(letters: str) -> str:
+    """A letter in italics, or LaTeX; a word as it is."""
+    is_word = len(letters) > 2 and not any(sign in letters for sign in "\\_^{$")
+    return letters if is_word or "$" in letters else f"${letters}$"
 
 
 def metric_name(name: str) -> str:

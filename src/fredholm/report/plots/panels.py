@@ -1,18 +1,27 @@
 """The panels that figures are made of: values along a line, heat maps, prediction against truth."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
 from matplotlib.image import AxesImage
 
-from fredholm.report.plots.shown import Lines, Plane, Profile, Shown, robust_limits
+from fredholm.report.plots.scales import Scale, scale_of, spans_decades
+from fredholm.report.plots.shown import Lines, Plane, Profile, Shown
 from fredholm.report.plots.style import ERROR_MAP, OUTSIDE, TRUTH, VALUES_MAP, plain
 
 
-def profile_panel(axes: Axes, profile: Profile, shown: Mapping[str, Shown], palette: Mapping[str, str], output: int = 0) -> None:
-    """Predictions along a line with a band, over the truth as a dashed line.
+def profile_panel(
+    axes: Axes,
+    profile: Profile,
+    shown: Mapping[str, Shown],
+    palette: Mapping[str, str],
+    output: int = 0,
+    data: Sequence[tuple[np.ndarray, np.ndarray]] = (),
+) -> None:
+    """Predictions along a line with a band, over the truth as a dashed line, and data as dots. Nothing of them is cut off.
 
     The band is the range over seeds; on a radial profile it is the range over directions of the seed-mean.
     """
@@ -30,12 +39,14 @@ def profile_panel(axes: Axes, profile: Profile, shown: Mapping[str, Shown], pale
         line = profile.spread(truth)[..., output].mean(axis=-1)
         axes.plot(profile.abscissa, line, color=TRUTH, linestyle=(0, (4, 2.5)), linewidth=1.3, label="exact")
         seen.append(line)
-    limits = [robust_limits([values]) for values in seen]
-    low, high = min(low for low, _ in limits), max(high for _, high in limits)
-    margin = 0.06 * (high - low)
-    axes.set_ylim(low - margin, high + margin)
+    for at, values in data:
+        axes.plot(at, values, ".", color=TRUTH, markersize=5, label="data")
+        seen.append(values)
+    scale_of(seen).set(axes)
     axes.set_xlabel(profile.label)
     axes.margins(x=0.01)
+    if spans_decades(profile.abscissa):
+        axes.set_xscale("log")
 
 
 def profile_error_panel(axes: Axes, profile: Profile, shown: Mapping[str, Shown], palette: Mapping[str, str], output: int = 0) -> None:
@@ -60,7 +71,7 @@ def profile_error_panel(axes: Axes, profile: Profile, shown: Mapping[str, Shown]
 
 
 def heat_map(
-    axes: Axes, plane: Plane, values: np.ndarray, limits: tuple[float, float], *, error: bool = False, lines: Lines | None = None
+    axes: Axes, plane: Plane, values: np.ndarray, limits: tuple[float, float] | Scale, *, error: bool = False, lines: Lines | None = None
 ) -> AxesImage:
     """An image of values at the plane's points, on a given colour scale, with field lines if given; errors have a map of their own."""
     axes.set_facecolor(OUTSIDE)
@@ -70,8 +81,7 @@ def heat_map(
         origin="lower",
         extent=plane.extent,
         cmap=ERROR_MAP if error else VALUES_MAP,
-        vmin=limits[0],
-        vmax=limits[1],
+        norm=limits.norm() if isinstance(limits, Scale) else Normalize(*limits),
         interpolation="nearest",
         aspect="equal" if 0.4 < np.divide(*np.subtract(plane.extent[1::2], plane.extent[::2])) < 2.5 else "auto",
     )
@@ -122,12 +132,11 @@ def scatter_panel(axes: Axes, shown: Shown, name: str, color: str, output: int =
     """Prediction against truth at the points at which the problem is scored; the diagonal is a perfect solution."""
     assert shown.truth is not None
     truth, mean = shown.truth[:, output], shown.mean[:, output]
-    low, high = robust_limits([truth])
-    axes.plot([low, high], [low, high], color=TRUTH, linestyle=(0, (4, 2.5)), linewidth=1.0, label="exact")
+    scale = scale_of([truth])
+    axes.plot([scale.low, scale.high], [scale.low, scale.high], color=TRUTH, linestyle=(0, (4, 2.5)), linewidth=1.0, label="exact")
     axes.scatter(truth, mean, s=5, color=color, alpha=0.35, linewidths=0, rasterized=True)
-    margin = 0.04 * (high - low)
-    axes.set_xlim(low - margin, high + margin)
-    least, most = robust_limits([truth, mean])
-    axes.set_ylim(least - margin, most + margin)
+    scale.set(axes, "x")
+    both = scale_of([truth, mean])
+    (both if both.kind == scale.kind else scale).set(axes)
     axes.set_xlabel(f"exact {name}")
     axes.set_ylabel(f"predicted {name}")

@@ -11,8 +11,10 @@ from scipy.spatial import ConvexHull
 from fredholm.domains.base import AbstractDomain
 from fredholm.domains.combined import Product
 from fredholm.domains.flat import Box, Interval
+from fredholm.equation.conditions import Data
 from fredholm.equation.equation import Equation
 from fredholm.equation.evaluation import METRICS, AbstractEvaluation
+from fredholm.equation.residual import AbstractCondition, network_point
 from fredholm.equation.view import View
 from fredholm.functions.field import Field
 from fredholm.problems.evaluation import RadialGrid
@@ -23,6 +25,8 @@ LINE, SQUARE = 301, 161  # points of a line, and of each side of a heat map
 RADII, DIRECTIONS = 60, 64  # the grid of a radial profile
 LINES = 41  # points of each side of a field that is drawn as lines
 FITTED = 4000  # points at which the removed part is fitted, and that a scatter shows
+SLICES = 4  # fixed times
+TIMES = ("t", "time", "tau", "s")
 FULL = 0.97  # a convex hull that fills this much of its box is the box
 
 
@@ -238,6 +242,55 @@ def comparable(solutions: Mapping[str, Solved]) -> bool:
     """True where the solutions are recorded as those of one problem."""
     found = [(one.shown().settings["problem"], one.inputs, one.outputs) for one in solutions.values()]
     return all(other == found[0] for other in found)
+
+
+def time_axis(problem: Equation) -> int | None:
+    """Which of two inputs is time: by its name in the view, or because a condition holds at its beginning only. None where neither is."""
+    if problem.inputs != 2:
+        return None
+    named = [axis for axis, name in enumerate(problem.view.inputs) if name.strip("$\\ ").lower() in TIMES]
+    if named:
+        return named[-1]
+    assert problem.evaluation is not None
+    low, high = _limits(problem.evaluation, scatter_points(problem))
+    fixed = [_fixed_axes(condition, low, high) for condition in problem.conditions]
+    starts, ends = ({axis for at_low, at_high in fixed for axis in (at_low, at_high)[end]} for end in (0, 1))
+    only = sorted(starts - ends)
+    return only[0] if len(only) == 1 else None
+
+
+def _fixed_axes(condition: AbstractCondition, low: np.ndarray, high: np.ndarray) -> tuple[list[int], list[int]]:
+    """The axes of which all points of a condition are at the lower end, and at the upper end."""
+    points = network_point(jax.vmap(condition.law.sample)(jax.random.split(jax.random.key(20), 8)))
+    if not isinstance(points, jax.Array) or points.shape[1:] != low.shape:
+        return [], []
+    at, near = np.asarray(points, float), 1e-6 * (high - low)
+    return [list(np.flatnonzero((np.abs(at - edge) <= near).all(axis=0))) for edge in (low, high)]  # pyright: ignore[reportReturnType]
+
+
+def slices(problem: Equation, axis: int) -> list[Profile]:
+    """Lines along the other input, at fixed values of this one."""
+    assert problem.evaluation is not None
+    low, high = _limits(problem.evaluation, scatter_points(problem))
+    names, along, found = axis_names(problem, 2), 1 - axis, []
+    line = np.linspace(low[along], high[along], LINE)
+    for value in np.linspace(low[axis], high[axis], SLICES):
+        points = np.empty((LINE, 2))
+        points[:, along], points[:, axis] = line, value
+        found.append(Profile(f"{names[axis]} = {value:.3g}", line, points))
+    return found
+
+
+def data_of(problem: Equation, output: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Points (n, d) and values (n,) of the data that were observed of u itself."""
+    found = []
+    for condition in problem.conditions:
+        if isinstance(condition, Data) and condition.is_of_u:
+            points, values = (np.asarray(condition.observed.columns[name], float) for name in ("point", "value"))
+            values = values.reshape(len(values), -1)
+            if values.shape[1] == problem.outputs and points.shape[1] == problem.inputs:
+                found.append((points, values[:, output]))
+    return found
 
 
 def robust_limits(values: list[np.ndarray], tails: float = 0.01) -> tuple[float, float]:

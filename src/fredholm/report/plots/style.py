@@ -3,6 +3,7 @@
 import contextlib
 import io
 import os
+import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -83,9 +84,33 @@ def compose(rows: Sequence[Sequence[Panel]], title: str, *, panel: tuple[float, 
     for index, row in enumerate(rows):
         cells = grid[index].subgridspec(1, len(row))
         for column, draw in enumerate(row):
-            draw(figure.add_subplot(cells[column]))
-    figure.suptitle(title)
+            axes = figure.add_subplot(cells[column])
+            draw(axes)
+            axes.set_title(fitting(axes.get_title(), width / len(row), SETTINGS["axes.titlesize"]))
+    figure.suptitle(fitting(title, width, SETTINGS["figure.titlesize"]))
     return figure
+
+
+def fitting(title: str, width: float, size: float) -> str:
+    """A title in lines that fit into a width in inches, broken at blanks outside of formulas."""
+    most = int(width * 72 / (0.55 * size))  # a letter is about half as wide as its size
+    lines: list[str] = []
+    for given in title.split("\n"):
+        words = re.findall(r"(?:[^\s$]|\$[^$]*\$)+", given.replace(r"\$", "\0"))
+        line = ""
+        for word in words:
+            if line and len(f"{line} {word}") > most:
+                lines.append(line)
+                line = word
+            else:
+                line = f"{line} {word}".strip()
+        lines.append(line)
+    return "\n".join(lines).replace("\0", r"\$")
+
+
+def time_colors(count: int) -> list[str]:
+    """Colours of a sequence, dark to bright."""
+    return [to_hex(matplotlib.colormaps["viridis"](0.85 * place / max(count - 1, 1))) for place in range(count)]
 
 
 def png(figure: Figure) -> bytes:
