@@ -12,6 +12,7 @@ import xarray as xr
 import fredholm as fr
 from fredholm.diagnostics.diagnosis import diagnose
 from fredholm.diagnostics.quality import quality
+from fredholm.diagnostics.richer import moved_by_weight
 from fredholm.diagnostics.violated import violated
 from fredholm.functions.field import Field
 from fredholm.functions.mlp import MLP
@@ -183,3 +184,25 @@ def test_a_form_that_rescales_its_input_leaves_nothing_free():
     scaled = fr.Constrained(fr.MLP(8, 1, "tanh"), lambda n, x: 1.0 + x[0] / 1e4 * n(x / 1e4))
     assert "uniqueness" not in fr.check(problem, network=scaled)
     assert "uniqueness" in fr.check(problem)
+
+
+def test_a_learned_scalar_that_depends_on_the_weight_of_its_data_is_named():
+    """u' = −κ u with κ = 0.5: the spread over seeds says nothing of either fault."""
+    x = np.linspace(0.0, 2.0, 21)
+
+    def found(kappa, noise):
+        data = fr.Data(x, np.exp(-0.5 * x) + noise * np.cos(7 * x))
+        decay = fr.Equation(
+            fr.Interval(0.0, 2.0),
+            lambda u, x: fr.derivative(u, x) + u.kappa * u(x),
+            conditions=[fr.Condition(fr.Point(0.0), 1.0), data],
+            unknowns={"kappa": 1.0},
+        )
+        u = Field(Known(lambda x: jnp.exp(-kappa * x[0])), {"kappa": jnp.asarray(kappa)}, 1, 1)
+        return moved_by_weight(decay, u)[0]
+
+    right, early, noisy = found(0.5, 0.0), found(0.45, 0.0), found(0.5, 0.5)
+    assert right.level == "ok", right
+    assert "kappa is 0.45; polynomials that are solved for have 0.5," in early.text, early
+    assert "the training has not reached it" in early.text
+    assert "it moves with the weight" in noisy.text, noisy

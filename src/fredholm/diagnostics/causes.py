@@ -2,8 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import equinox as eqx
 import jax
@@ -12,15 +11,13 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, Key, PyTree
 
-from fredholm.common.compiling import compiled_once
 from fredholm.common.findings import Finding
-from fredholm.diagnostics.uniqueness import Perturbed, exponents_of
-from fredholm.equation.equation import Equation, residuals
-from fredholm.equation.estimate import draw, estimated
+from fredholm.diagnostics.richer import polynomials_instead
+from fredholm.equation.equation import Equation
 from fredholm.equation.frame import frame_of
 from fredholm.equation.probe import fresh_field
-from fredholm.equation.reference import independent_rules, reference_rules
-from fredholm.equation.residual import AbstractCondition, AbstractResidual, Place
+from fredholm.equation.reference import independent_rules
+from fredholm.equation.residual import AbstractResidual, Place
 from fredholm.equation.size import sized
 from fredholm.functions.constrained import Constrained, Formed
 from fredholm.functions.field import Field, Function
@@ -39,13 +36,9 @@ SEARCHED, NODES = 128, 16  # points x of the search, and nodes of each integral:
 DESCENT = 300  # steps of the search
 DOWNHILL = 0.5  # a search that lowers the loss by this share shows that the network can do better
 RICHER = 0.1  # polynomials that lower the loss to this share of what the search reaches show that u is smooth and within reach
-DEGREE, UNBOUNDED_DEGREE = 24, 8  # of these polynomials on one axis; on axes without end high powers are huge
-ROUNDS = 6  # Gauss-Newton steps: the equation may be nonlinear
 ENOUGH = 4  # parameters of the network for each coefficient of the polynomials: then it is not too small
 WIDTH, DEPTH = 64, 3  # of a network that should be large enough: the least that is recommended
 BETTER = Adam(3e-3, Cosine())
-Parameters = Float[Array, "p"]  # of the polynomials, and changes of the learned scalars
-System = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]  # parameters -> residuals, and their Jacobian
 Descent = tuple[PyTree, PyTree, Float[Array, ""]]  # parameters, the optimiser's state, and the least loss so far
 
 
@@ -58,18 +51,12 @@ class TrueLoss(AbstractMethod[None]):
         return {"residual": independent_rows(u, residual, rules, x, key)}
 
 
-class Richer(NamedTuple):
-    """What polynomials do where the network does not: they are solved for, so no training can get stuck."""
-
-    share: float  # the squared residual with the best polynomials, conditions included, as a share of that of the network
-    degree: int
-    coefficients: int
-
-
 def why_unsolved(method: AbstractMethod, subject: Trained, share: float) -> Finding:
     """Tells capacity, a stuck training, noise and an early end apart: by a descent without noise, and by polynomials."""
-    lowered, richer = search(subject), polynomials_instead(subject)
-    left = 1 - lowered
+    start, least = descent(subject.equation, subject.u)
+    # Products of independent residuals may fall below 0.
+    left = min(max(0.0, least / start), 1.0) if start > 0 else 1.0
+    lowered, richer = 1 - left, polynomials_instead(subject.equation, subject.answer)
     begin = f"the residual stays at {math.sqrt(share):.1%} of the equation's terms"
     steps = f"{DESCENT} more steps without noise lower the loss by only {lowered:.0%}"
     known, parameters = shape_of(subject), _parameters(subject.u)
@@ -78,22 +65,22 @@ def why_unsolved(method: AbstractMethod, subject: Trained, share: float) -> Find
         seen = f"{richer.coefficients} coefficients of polynomials of degree {richer.degree} lower it to {reach:.1%}"
         if parameters < ENOUGH * richer.coefficients:
             text = f"{begin}, and {steps}, while {seen}: the network cannot represent the solution. Use a wider or deeper one."
-            return _capacity(subject, text, known)
+            return _capacity(subject, text, known, start)
         fresh = like(subject, known)
-        reached = tried(subject, fresh)
+        reached = tried(subject, fresh, start)
         if left > DOWNHILL or reached < RICHER * left:
             return _stuck(subject, f"{begin}, though {seen}, and the network has {parameters} parameters", fresh, left, reached)
     if left > DOWNHILL:
         more = "" if richer is None else f"; polynomials of degree {richer.degree} leave {math.sqrt(richer.share * share):.1%}"
         text = f"{begin}, and {steps}{more}: the network cannot represent the solution, or the equation with its conditions has none."
-        return _capacity(subject, text, known)
+        return _capacity(subject, text, known, start)
     return _noise_or_optimiser(method, subject, begin, lowered)
 
 
-def _capacity(subject: Trained, text: str, known: MLP) -> Finding:
+def _capacity(subject: Trained, text: str, known: MLP, start: float) -> Finding:
     """A larger network, if it helps in a short trial."""
     larger = like(subject, dataclasses.replace(known, width=max(WIDTH, 2 * known.width), depth=max(DEPTH, known.depth + 1)))
-    reached = tried(subject, larger)
+    reached = tried(subject, larger, start)
     if reached < DOWNHILL:
         text += f" A larger one lowers the loss by {1 - reached:.0%} within {DESCENT} steps."
         return Finding("warning", "capacity", text, {"network": larger})
@@ -168,24 +155,17 @@ def _range_of(equation: Equation) -> str:
     return " x ".join(f"[{low:.3g}, {high:.3g}]" for low, high in zip(frame.low, frame.high, strict=True))
 
 
-def search(subject: Trained) -> float:
-    """The share by which a short descent from the trained network lowers the true loss, conditions included, on fixed points."""
-    first, least = descent(subject.equation, subject.u)
-    return min(max(0.0, 1 - least / first), 1.0) if first > 0 else 0.0  # products of independent residuals may fall below 0
-
-
-def tried(subject: Trained, network: AbstractNetwork) -> float:
-    """The true loss after a short descent of a new network, as a share of that of the trained one."""
+def tried(subject: Trained, network: AbstractNetwork, start: float) -> float:
+    """The true loss after a short descent of a new network, as a share of that of the trained one, `start`."""
     equation = subject.equation
     fitted = network
     if network.needs_frame:
         frame = frame_of(equation)
         fitted = network.fitted(sized(frame, equation, network) if network.needs_size else frame, equation.outputs)
-    start, least = descent(equation, subject.u, steps=0)[0], descent(equation, fresh_field(equation, fitted))[1]
-    return max(0.0, least / start) if start > 0 else math.inf
+    return max(0.0, descent(equation, fresh_field(equation, fitted))[1] / start) if start > 0 else math.inf
 
 
-def descent(equation: Equation, u: Field, steps: int = DESCENT) -> tuple[float, float]:
+def descent(equation: Equation, u: Field) -> tuple[float, float]:
     """The true loss of u on fixed points and nodes, and the least one in a descent from u."""
     rules = [rule for residual in (equation, *equation.conditions) for rule in independent_rules(residual, net=NODES)]
     optimizer, key = optax.adam(BETTER.learning_rate), jax.random.key(15)
@@ -204,92 +184,10 @@ def descent(equation: Equation, u: Field, steps: int = DESCENT) -> tuple[float, 
             return optax.apply_updates(parameters, updates), state, jnp.fmin(least, value)
 
         first = loss(eqx.combine(start, rest))
-        return first, jax.lax.fori_loop(0, steps, step, (start, optimizer.init(start), first))[2] if steps else first
+        return first, jax.lax.fori_loop(0, DESCENT, step, (start, optimizer.init(start), first))[2]
 
     first, least = (float(value) for value in descend(start))
     return first, least
-
-
-def polynomials_instead(subject: Trained) -> Richer | None:
-    """The best polynomials added to u, by least squares of the linearised residual, conditions included. None where nothing is finite."""
-    with jax.enable_x64(True):
-        equation, frame = subject.equation, frame_of(subject.equation)
-        highest = DEGREE if frame.is_bounded else UNBOUNDED_DEGREE
-        exponents = exponents_of(equation.inputs, highest)
-        center, scale = np.asarray(frame.center), np.asarray(frame.radius)
-        u = jax.tree.map(lambda leaf: jnp.asarray(leaf, float) if eqx.is_inexact_array(leaf) else leaf, subject.answer)
-        form = u.network.form if isinstance(u.network, Formed) else None
-        inner, names = in_form(u.network), sorted(u.unknowns)
-
-        def field(parameters: Parameters) -> Field:
-            coefficients = parameters[: u.outputs * len(exponents)].reshape(u.outputs, -1)
-            network: Function = Perturbed(inner, coefficients, center, scale, exponents, not frame.is_bounded)
-            network = network if form is None else Formed(Field(network, {}, u.inputs, u.outputs), form)
-            unknowns = {name: u.unknowns[name] + parameters[u.outputs * len(exponents) + at] for at, name in enumerate(names)}
-            return Field(network, unknowns, u.inputs, u.outputs)
-
-        size = u.outputs * len(exponents) + len(names)
-        system, check = (_system(equation, field, 4 * size + SEARCHED, seed) for seed in (20, 21))
-        found = _least_squares(system, size)
-        before, after = (float(np.sum(check(parameters)[0] ** 2)) for parameters in (np.zeros(size), found))
-    if not (math.isfinite(before) and math.isfinite(after)) or before == 0:
-        return None
-    return Richer(after / before, int(exponents.sum(axis=1).max()), size)
-
-
-def _system(equation: Equation, field: Callable[[Parameters], Field], count: int, seed: int) -> System:
-    """`system(parameters)`: all weighted residuals at fixed points, and their Jacobian."""
-    rules = [rule for residual in (equation, *equation.conditions) for rule in reference_rules(residual, gauss=(32, 12), net=512)]
-
-    def rows_of(parameters: Parameters, residual: AbstractResidual, own: Sequence[AbstractRule], points: PyTree) -> Float[Array, "r"]:
-        def value(x: Place) -> Float[Array, "e"]:
-            return estimated(residual, field(parameters), x, draw(residual, own, x, jax.random.key(0)))
-
-        values = jax.vmap(value)(points)
-        weight = residual.weight if isinstance(residual, AbstractCondition) else 1.0
-        return jnp.ravel(values) * jnp.sqrt(weight / len(values))
-
-    @compiled_once
-    def system(parameters: Parameters) -> tuple[Float[Array, "r"], Float[Array, "r p"]]:
-        def everything(parameters: Parameters) -> Float[Array, "r"]:
-            parts = []
-            for index, (residual, own) in enumerate(residuals(equation, rules)):
-                key = jax.random.fold_in(jax.random.key(seed), index)
-                if isinstance(residual, AbstractCondition):
-                    points = residual.points(SEARCHED, own, key)
-                else:
-                    points = jax.vmap(residual.law.sample)(jax.random.split(key, count))
-                parts.append(rows_of(parameters, residual, own, points))
-            return jnp.concatenate(parts)
-
-        return everything(parameters), jax.jacfwd(everything)(parameters)
-
-    def on_host(parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        values, jacobian = system(jnp.asarray(parameters))
-        return np.asarray(values), np.asarray(jacobian)
-
-    return on_host
-
-
-def _least_squares(system: System, size: int) -> np.ndarray:
-    """Damped Gauss-Newton steps from 0."""
-    found = np.zeros(size)
-    values, jacobian = system(found)
-    for _ in range(ROUNDS):
-        if not (np.all(np.isfinite(values)) and np.all(np.isfinite(jacobian))):
-            return found
-        step = np.linalg.lstsq(jacobian, -values, rcond=1e-12)[0]
-        for length in (1.0, 0.3, 0.1):
-            new = system(found + length * step)
-            if np.sum(new[0] ** 2) < np.sum(values**2):
-                break
-        else:
-            return found
-        gained = np.sum(new[0] ** 2) / np.sum(values**2)
-        found, (values, jacobian) = found + length * step, new
-        if gained > 0.5:
-            break
-    return found
 
 
 def noise_to_signal(method: AbstractMethod, subject: Trained) -> float:

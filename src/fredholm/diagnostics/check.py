@@ -23,7 +23,7 @@ from fredholm.rules.monte_carlo import MonteCarlo
 
 @with_short_tracebacks
 def check(problem: Equation, *, rule: AbstractRule | None = None, network: object = None) -> Report:
-    """Tries an equation on random points, without training, and reports what is wrong or suspicious.
+    """Tries an equation on random points, corners and edges, without training, and reports what is wrong or suspicious.
 
     It examines four things: shapes and finite numbers; the residual of the exact solution, if there is one, with converged integrals; the
     variance of random nodes of each integral; and uniqueness, whether a function can be added to u that neither the equation nor its

@@ -13,6 +13,7 @@ from fredholm.diagnostics.causes import BETTER, in_form, inner_network, like, sh
 from fredholm.diagnostics.certificate import Certificate, certificates
 from fredholm.diagnostics.check import describe_heavy_tail, describe_undetermined, is_intended
 from fredholm.diagnostics.moments import Moments, moments
+from fredholm.diagnostics.richer import moved_by_weight
 from fredholm.diagnostics.symptoms import RECORDS, symptoms_in_history
 from fredholm.diagnostics.tails import heavy_tails
 from fredholm.diagnostics.uniqueness import undetermined
@@ -105,6 +106,7 @@ def diagnose(
         findings.append(why_unsolved(method, subject, residual**2))
     elif residual <= UNSOLVED:
         findings += [*violated(subject.equation, own.quality), *([] if explained else _uneven(own)), *_other_seeds(others, rest)]
+        findings += moved_by_weight(subject.equation, subject.answer)
     findings = [_permitted(finding, subject, settings or {}) for finding in findings]
     level = "note" if math.isnan(residual) else "ok" if residual <= UNSOLVED else "note"
     return Diagnosis(label, [Finding(level, "certificate", str(own)), *findings], own, _untested(history, subject, own, given), settings)

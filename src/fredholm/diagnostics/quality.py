@@ -105,7 +105,7 @@ class _Values(NamedTuple):
     zero: Float[Values, "n e"]  # the same with u = 0
     elsewhere: Float[Values, "n e"]  # of a condition: what u adds to it at points of the domain
     inside: Float[Values, "n k e"]  # the size of each integral
-    point: Float[Values, "n d"]  # x; d = 0 where x is no point
+    point: Float[Values, "n d"]  # x; NaN where x is no point
 
 
 class _Found(NamedTuple):
@@ -204,7 +204,7 @@ def _at_one_point(
     shape = both.shape[1:]
     inside = jnp.stack([jnp.broadcast_to(size, shape) for size in sizes[0]]) if sizes[0] else jnp.zeros((1, *shape))
     at = network_point(x)
-    point = at if isinstance(at, jax.Array) and at.shape == (u.inputs,) else jnp.zeros((0,))
+    point = at if isinstance(at, jax.Array) and at.shape == (u.inputs,) else jnp.full((1,), jnp.nan)  # a map in batches refuses size 0
     return _Values(both, local, zero, elsewhere, inside, point)
 
 
@@ -253,7 +253,7 @@ def _regions(values: _Values, is_fixed: bool) -> tuple[Region, ...]:
     on_host = jax.tree.map(lambda leaf: np.asarray(leaf, float), values)
     found = []
     for axis, coordinates in enumerate(on_host.point.T):
-        if np.ptp(coordinates) == 0:
+        if not np.ptp(coordinates) > 0:
             continue
         for rows in np.array_split(np.argsort(coordinates), PIECES):
             shares, _ = _shares(jax.tree.map(lambda leaf, rows=rows: leaf[rows], on_host), is_fixed)
