@@ -238,3 +238,20 @@ class Until(AbstractCallback):
 
     def after_chunk(self, training):
         return Status.STOPPED if training.step >= self.step else None
+
+
+def test_leaving_a_group_out_is_what_the_replicates_say_and_null_directions_are_found_and_not_followed():
+    random = np.random.default_rng(0)
+    rows, noise = random.standard_normal((GROUPS, 500, 3)), random.standard_normal((GROUPS, 500))
+    matrix, right = np.einsum("gip,giq->gpq", rows, rows), -np.einsum("gip,gi->gp", rows, rows @ np.array([1.0, -2.0, 0.5]) + noise)
+    found = solved(matrix, right, np.zeros(3))
+    for g in (0, 7):
+        without = np.linalg.solve(matrix.sum(axis=0) - matrix[g], right[g] - right.sum(axis=0))
+        np.testing.assert_allclose(found.replicates[g] - found.parameters, without - found.parameters, rtol=0.1, atol=1e-5)
+    assert (found.dropped, found.slowest > 0) == (0, True)
+    twice = np.array([[1.0, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 1]]).T  # the last two parameters are one
+    doubled = solved(twice @ matrix @ twice.T, right @ twice.T, np.zeros(4))
+    assert doubled.dropped == 1
+    np.testing.assert_allclose(doubled.parameters @ twice, found.parameters, rtol=1e-9)
+    np.testing.assert_allclose(doubled.parameters[2], doubled.parameters[3], rtol=1e-9)  # the least of all solutions
+    assert solved(-matrix, right, np.zeros(3)).slowest < 0

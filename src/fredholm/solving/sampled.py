@@ -150,11 +150,24 @@ class SumsSolve(AbstractEngine):
         measured = np.array(self._recorder(arrays, {}, self._equation, self._keys, self.step), float)
         found = self._solved()
         record = {"loss": loss, **dict(zip(self._recorder.names, measured.T, strict=True))}
-        record["condition"] = np.array([one.condition for one in found])
+        for name in ("condition", "dropped", "slowest"):
+            record[name] = np.array([float(getattr(one, name)) for one in found])
         if self._points is not None:
             record["standard_error"] = np.array([self._standard_error(seed, one) for seed, one in enumerate(found)])
+        if self.step == self.settings.steps:
+            self._say(found)
         self.records.append(record)
         self.recorded_steps.append(self.step)
+
+    def _say(self, found: list[Solution]) -> None:
+        """What a person should know of the systems."""
+        dropped, slowest = max(one.dropped for one in found), min(one.slowest for one in found)
+        if dropped:
+            text = "the rows do not determine %d directions of the %d coefficients: a condition is missing, or the class is too large."
+            logger.warning(text, dropped, self._start.shape[1])
+        if slowest < 0:
+            text = "the system has an eigenvalue with real part %.1e: a training by this method would diverge; the solve does not."
+            logger.info(text, slowest)
 
     def _one_loss(self, arrays: PyTree, equation_arrays: PyTree, keys: Keys, step: Int[Array, ""]) -> Float[Array, ""]:
         """The loss at fresh points: with those of the sums it would be the least that the noise allows."""

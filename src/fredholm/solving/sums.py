@@ -19,6 +19,7 @@ from fredholm.training.settings import RunSettings
 from fredholm.training.update import as_vector
 
 GROUPS = 32  # of steps, whose sums are kept apart: an estimate without each of them gives the error bars
+SMALLEST = 1e-12  # a parameter counts as at least this share of the largest
 DONE = 1e-10  # of Newton's method: the norm of the sums as a share of the first, and of the step
 AFFINE = 1e-5  # slopes at two functions that differ by at most this share: an affine equation
 
@@ -80,24 +81,31 @@ class Solution(NamedTuple):
     """The parameters that a system gives, and what is known of them."""
 
     parameters: np.ndarray
-    replicates: np.ndarray  # (g, p): without each group of steps
+    replicates: np.ndarray  # (g, p): without each group of steps, to first order
     condition: float
+    dropped: int = 0  # directions of the parameters that the rows do not determine
+    slowest: float = np.nan  # the least real part of the eigenvalues: where it is negative a training by the method diverges
 
 
 def solved(matrix: np.ndarray, right: np.ndarray, start: np.ndarray) -> Solution:
-    """The solution of the summed system, and of the systems without each group; `start` is where the rows were taken."""
+    """The solution of the summed system, and of the systems without each group; `start` is where the rows were taken. Directions that the
+    rows do not determine are not followed."""
     if not (np.isfinite(matrix).all() and np.isfinite(right).all()):
         return Solution(np.full_like(start, np.nan), np.full((1, len(start)), np.nan), np.inf)
     used = np.flatnonzero(np.any(right != 0, axis=1) | np.any(matrix != 0, axis=(1, 2)))
     total, side = matrix.sum(axis=0), right.sum(axis=0)
-    units = 1 / np.sqrt(np.maximum(np.abs(np.diag(total)), np.finfo(float).tiny))
-
-    def solution(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
-        return start - units * np.linalg.lstsq(units[:, None] * matrix * units, units * right, rcond=None)[0]
-
-    condition = float(np.linalg.cond(units[:, None] * total * units))
-    replicates = [solution(total - matrix[g], side - right[g]) for g in used] if len(used) > 1 else [solution(total, side)]
-    return Solution(solution(total, side), np.array(replicates), condition)
+    sizes = np.abs(np.diag(total))
+    units = 1 / np.sqrt(np.maximum(sizes, SMALLEST * np.max(sizes) or 1.0))
+    scaled = units[:, None] * total * units
+    left, values, turned = np.linalg.svd(scaled)
+    kept = values > np.finfo(float).eps * len(values) * values[0]
+    inverse = units[:, None] * (turned[kept].T / values[kept]) @ left[:, kept].T * units
+    parameters = start - inverse @ side
+    # What the rows of a group sum to at the solution moves it when they are left out, to first order in the share of a group.
+    moves = np.array([inverse @ (right[g] + matrix[g] @ (parameters - start)) for g in used]).reshape(len(used), len(start))
+    replicates = parameters + moves * (len(used) / max(len(used) - 1, 1))
+    condition = float(values[0] / values[-1]) if values[-1] > 0 else np.inf
+    return Solution(parameters, replicates, condition, int(np.sum(~kept)), float(np.min(np.linalg.eigvals(scaled).real)))
 
 
 class Newton(NamedTuple):

@@ -40,6 +40,7 @@ SECOND_ORDER_ROWS, LARGEST_BATCH = 512, 256  # points of all residuals together,
 NODES = {0: 1, 1: 32, 2: 12}  # Gauss nodes on an axis, by the number of axes, where none are given
 FINE = 1e-5  # a tolerance below this needs double precision
 RECORDS = 100  # records in a run; default of `record_every`
+SYSTEMS = 10  # and where every record solves a system
 
 
 class RunSettings(eqx.Module):
@@ -106,7 +107,9 @@ def resolve(
         positive_integer("batch", found["batch"]),
         _average(found["average"]),
         seed_numbers(seeds),
-        max(1, steps // RECORDS) if record_every is None else positive_integer("record_every", record_every),
+        max(1, steps // (SYSTEMS if network.is_linear else RECORDS))
+        if record_every is None
+        else positive_integer("record_every", record_every),
         precision or ("float64" if network.is_linear or optimizer.is_second_order or (tolerance or 1.0) < FINE else "float32"),
         None if stop is None else instance("stop", stop, AbstractStop, "fr.Plateau()"),
         None if tolerance is None else real("tolerance", tolerance, low=0.0),
