@@ -77,7 +77,9 @@ from fredholm.rules import (
     fit_importance,
 )
 from fredholm.study.comparison import compare
+from fredholm.training.callbacks import AbstractCallback, AfterRecord
 from fredholm.training.devices import use_all_cores
+from fredholm.training.loggers import MLflow, TensorBoard, WandB
 from fredholm.training.program_cache import keep_programs
 from fredholm.training.status import ProblemWarning, SeedStatus, Status
 from fredholm.training.stopping import Plateau, Tolerance
@@ -87,8 +89,10 @@ __version__ = "0.1.0"
 __all__ = [
     "MLP",
     "AbsPower",
+    "AbstractCallback",
     "Adam",
     "AdditiveRecursion",
+    "AfterRecord",
     "Antithetic",
     "Auto",
     "Ball",
@@ -130,6 +134,7 @@ __all__ = [
     "Line",
     "LogDistance",
     "LogNormal",
+    "MLflow",
     "Mixture",
     "MonteCarlo",
     "Muon",
@@ -161,8 +166,10 @@ __all__ = [
     "Split",
     "Standard",
     "Status",
+    "TensorBoard",
     "Tolerance",
     "View",
+    "WandB",
     "WithoutReplacement",
     "check",
     "compare",

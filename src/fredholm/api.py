@@ -30,7 +30,7 @@ from fredholm.solving.sampled import SumsSolve
 from fredholm.solving.series import SeriesSolve
 from fredholm.storage.run_folder import RunFolder
 from fredholm.training.budget import within
-from fredholm.training.callbacks import AllFailed, Checkpoints, EarlyStop, Interruption, Progress, TimeBudget
+from fredholm.training.callbacks import AbstractCallback, AllFailed, Checkpoints, EarlyStop, Interruption, Progress, TimeBudget
 from fredholm.training.choice import choose
 from fredholm.training.engine import AbstractEngine
 from fredholm.training.fitting import fitted
@@ -58,6 +58,8 @@ def solve(
     batch: int | None = None,
     average: float | None = None,
     seeds: int | Sequence[int] = 4,
+    start: Solution | None = None,
+    callbacks: Sequence[AbstractCallback] = (),
     out: str | os.PathLike[str] | None = None,
     throw: bool = True,
     minutes: float | None = None,
@@ -93,6 +95,9 @@ def solve(
             itself. Averaging does not change the training. `solution.main` is the network itself; the history has `error` of the answer
             and `error_main` of the network.
         seeds: how many seeds, or a list of them. The same seed gives every method the same initial network and the same points.
+        start: the solution of another run, of this equation or another, to begin with in place of fresh networks: each seed with the
+            network of a seed that succeeded there. `network` is then that of the solution; one that is given is first fitted to its values.
+        callbacks: objects that look at the training between chunks of steps, and may end it (docs/callbacks.md).
         out: a new folder for the run: settings, history and checkpoints. `resume(out)` continues it.
         throw: raise `SolveError` if a seed failed; with False, only `solution.status` says so.
         minutes: a time budget; then the training ends, and the solution so far is returned. Where steps is not given, there are as many
@@ -116,7 +121,8 @@ def solve(
     refuse_unknown("solve", solve, unknown)
     budget = TimeBudget(time_budget(minutes))  # it starts here: the pilot counts too
     folder = None if out is None else RunFolder.free(out)
-    given = Defaults(method, rule, network, optimizer, steps, batch, average)
+    given = Defaults(method, rule, network if start is None else network_from(start, problem, network), optimizer, steps, batch, average)
+    _check_callbacks(callbacks)
     _check_kinds(label=label, origin=origin, throw=throw, progress=progress, checkpoint_every=checkpoint_every)
     settings = resolve(problem, given, seeds=seeds, record_every=record_every, precision=precision, stop=stop, tolerance=tolerance)
     check_settings(settings)
@@ -135,14 +141,39 @@ def solve(
         warn_if_exact_is_wrong(settings)
     with jax.enable_x64(settings.precision == "float64"):
         engine = engine or engine_for(settings)
+        engine = _begun(engine, start)
         if steps is None and isinstance(engine, Training):
-            engine = within(engine, budget.left)
+            fitting = within(engine, budget.left)
+            engine = engine if fitting is engine else _begun(fitting, start)
             if engine.settings.steps < settings.steps:
                 announce([f"{engine.settings.steps} of {settings.steps} steps fit into the time budget"], progress)
         record = RunRecord.of(engine.settings, label, auto, origin)
         if folder is not None:
             folder.make()
-        return _finish(engine, record, folder, budget, checkpoint_every, progress, throw)
+        return _finish(engine, record, folder, budget, checkpoint_every, progress, throw, callbacks)
+
+
+def _begun(engine: AbstractEngine, start: Solution | None) -> AbstractEngine:
+    """The engine before its first step, with the networks of `start` where one is given."""
+    if start is not None:
+        engine.start_from(start.start(len(engine.settings.seeds)))
+    return engine
+
+
+def network_from(start: Solution, problem: Equation, network: Network | None) -> Network:
+    """The network of a run that begins with another solution: that of the solution, unless one is given."""
+    instance("start", start, Solution, "fr.load('runs/before')")
+    if (start.inputs, start.outputs) != (problem.inputs, problem.outputs):
+        raise ValueError(
+            f"start: got a solution with {start.inputs} inputs and {start.outputs} outputs; expected {problem.inputs} and "
+            f"{problem.outputs}, as the equation has. Leave start out."
+        )
+    if network is not None:
+        return network
+    own = start.record.settings.part("network")
+    if own is None:
+        raise ValueError("start: its network was made in Python, and the solution does not hold the recipe; give network= again.")
+    return own.without_units()
 
 
 @with_short_tracebacks
@@ -160,6 +191,7 @@ def resume(
     checkpoint_every: int | None = None,
     throw: bool = True,
     progress: Shown = None,
+    callbacks: Sequence[AbstractCallback] = (),
     **unknown: Unknown,
 ) -> Solution:
     """Continues a run from its newest checkpoint, to its planned number of steps or to `steps` in all.
@@ -171,6 +203,7 @@ def resume(
     """
     refuse_unknown("resume", resume, unknown)
     _check_kinds(throw=throw, progress=progress, checkpoint_every=checkpoint_every)
+    _check_callbacks(callbacks)
     budget = TimeBudget(time_budget(minutes))
     folder = RunFolder.open(path)
     saved = None if folder.is_before_first_checkpoint() else SavedRun.read(folder)
@@ -194,7 +227,7 @@ def resume(
         engine = engine_for(settings)
         if saved is not None:
             engine.restore(saved.arrays, done, saved.history, record.seconds)
-        return _finish(engine, record.with_steps(total), folder, budget, checkpoint_every, progress, throw)
+        return _finish(engine, record.with_steps(total), folder, budget, checkpoint_every, progress, throw, callbacks)
 
 
 def engine_for(settings: RunSettings) -> AbstractEngine:
@@ -203,6 +236,11 @@ def engine_for(settings: RunSettings) -> AbstractEngine:
     if settings.network.is_series and not any(rule.is_random for rule in settings.rules):
         return SeriesSolve(settings)
     return SumsSolve(settings) if settings.network.is_linear and not settings.problem.unknowns else Training(settings)
+
+
+def _check_callbacks(callbacks: Sequence[AbstractCallback]) -> None:
+    for callback in instance("callbacks", callbacks, (list, tuple), "[fr.TensorBoard('runs/tensorboard')]"):
+        instance("callbacks", callback, AbstractCallback, "fr.TensorBoard('runs/tensorboard')")
 
 
 def _check_kinds(
@@ -243,6 +281,7 @@ def _finish(
     checkpoint_every: int | None,
     progress: Shown,
     throw: bool,
+    own: Sequence[AbstractCallback] = (),
 ) -> Solution:
     """Trains to the end with all callbacks, and returns the solution."""
 
@@ -251,7 +290,7 @@ def _finish(
         now = record.with_reasons(engine.reasons).at(engine.step, engine.seconds, engine.status(ended), engine.settings)
         folder.write(engine.history(), engine.snapshot(), engine.step, now.to_json(), now.settings.arrays, is_last)
 
-    callbacks = [Progress(record.label, progress), Interruption(), budget]
+    callbacks = [*own, Progress(record.label, progress), Interruption(), budget]
     if isinstance(engine, Training):
         callbacks += [AllFailed(), Warnings(engine)]
     if engine.settings.stop is not None:

@@ -63,7 +63,8 @@ def _integral(integral: Integral, unit: Unit) -> Integral:
     def g(u: Function, x: Place, t: Place) -> Float[Array, "e"]:
         return _divided(integral.integrand(u, x, t), unit)
 
-    return Integral(integral.over, g, integral.rule, at=integral.at)
+    # Not a new integral: its checks want numbers, and these limits may be traced.
+    return eqx.tree_at(lambda one: one.g, integral, g)
 
 
 def _divided(values: Float[Array, "e"], unit: Unit) -> Float[Array, "e"]:

@@ -37,6 +37,9 @@ class Constrained(AbstractNetwork):
     def around(self, n: Function, inputs: int, outputs: int) -> "Formed":
         return Formed(Field(self.network.around(n, inputs, outputs), {}, inputs, outputs), self.form)
 
+    def without_units(self) -> "Constrained":
+        return dataclasses.replace(self, network=self.network.without_units())
+
     @property
     def needs_frame(self) -> bool:
         return self.network.needs_frame

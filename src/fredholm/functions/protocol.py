@@ -23,6 +23,10 @@ class AbstractNetwork(eqx.Module):
         """The same recipe with everything filled in that it takes from the equation, as scales. This is the one that run.json holds."""
         return self
 
+    def without_units(self) -> "AbstractNetwork":
+        """The same class of functions for another equation: its scales stay, and the units of the residuals are found anew."""
+        return self
+
     @property
     def needs_frame(self) -> bool:
         """True where `fitted` has something to fill in."""

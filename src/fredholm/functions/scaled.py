@@ -53,6 +53,9 @@ class Scaled(AbstractNetwork):
         found = {"center": frame.center, "radius": frame.radius, "shift": shift, "size": size, "units": frame.units}
         return dataclasses.replace(self, **{name: value for name, value in found.items() if getattr(self, name) is None})
 
+    def without_units(self) -> "Scaled":
+        return dataclasses.replace(self, units=None)
+
     @property
     def needs_frame(self) -> bool:
         return None in (self.center, self.radius, self.shift, self.size, self.units)

@@ -221,6 +221,11 @@ class Solution:
         unknowns = {name: jnp.mean(values) for name, values in kept.unknowns.items()}
         return Field(MeanNetwork(kept.network), unknowns, kept.inputs, kept.outputs)
 
+    def start(self, seeds: int) -> Field:
+        """The networks of the seeds that succeeded, as many as asked for, by turns: what another training begins with."""
+        places = np.resize(np.flatnonzero(self._kept()), seeds)
+        return jax.tree.map(lambda leaf: jnp.asarray(np.asarray(leaf)[places]) if eqx.is_array(leaf) else leaf, self._u)
+
     def target(self, points: ArrayLike | float) -> Values:
         """The mean prediction of the target network, the delayed copy; methods without one give the network itself. Shapes as in a call."""
         return self._mean(self._predict(self._target, points))

@@ -80,7 +80,11 @@ class Checkpoints(AbstractCallback):
     @contextlib.contextmanager
     def during(self, training: Watched) -> Iterator[AbstractCallback]:
         self._note(training)
-        yield self
+        try:
+            yield self
+        except Exception:  # a callback's own: the training up to here is kept
+            self._note(training)
+            raise
 
     def next_stop(self, training: Watched) -> int:
         return training.settings.steps if self._every is None else (training.step // self._every + 1) * self._every

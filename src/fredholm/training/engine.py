@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fredholm.functions.field import Field
 from fredholm.storage.run_folder import Arrays
 from fredholm.training.callbacks import AbstractCallback
 from fredholm.training.settings import RunSettings
@@ -39,6 +40,10 @@ class AbstractEngine(ABC):
     @abstractmethod
     def advance(self, stop: int) -> None:
         """Goes on, at most to step `stop`."""
+
+    def start_from(self, fields: Field) -> None:
+        """Begins with these networks, one for each seed."""
+        raise ValueError("start: these functions are solved for, and not trained, so that nothing begins anywhere; leave start out.")
 
     @abstractmethod
     def snapshot(self) -> Arrays:

@@ -46,10 +46,13 @@ class Step(eqx.Module):
 
     def init(self, equation: Equation, key: Key[Array, ""]) -> TrainState:
         """The state of one seed before its first step."""
-        settings = self.settings
-        network = settings.network.build(equation.inputs, equation.outputs, key)
+        network = self.settings.network.build(equation.inputs, equation.outputs, key)
         unknowns = {name: jnp.asarray(value, float) for name, value in equation.unknowns.items()}
-        u = Field(network, unknowns, equation.inputs, equation.outputs)
+        return self.state_of(Field(network, unknowns, equation.inputs, equation.outputs))
+
+    def state_of(self, u: Field) -> TrainState:
+        """The state of a seed that begins with this network."""
+        settings = self.settings
         return TrainState(
             u,
             self.update.init(u),

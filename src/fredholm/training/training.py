@@ -9,10 +9,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from fredholm.common.keys import seed_keys
+from fredholm.functions.field import Field
 from fredholm.storage.files import Arrays
 from fredholm.storage.run_folder import flatten, unflatten
 from fredholm.training.devices import CACHED, EVERYWHERE, SEEDS, place, seed_mesh, seeds_at_once
 from fredholm.training.engine import AbstractEngine
+from fredholm.training.imitation import imitated, is_alike
 from fredholm.training.recording import Recorder
 from fredholm.training.settings import RunSettings
 from fredholm.training.status import SeedStatus, Status, failure
@@ -59,6 +61,15 @@ class Training(AbstractEngine):
     def states(self) -> TrainState:
         """The states of all seeds, stacked."""
         return eqx.combine(self.arrays, self.static)
+
+    def start_from(self, fields: Field) -> None:
+        """Begins with these networks and scalars, one for each seed, in place of fresh ones. Networks of another structure are imitated."""
+        fresh = self.states.u
+        unknowns = {name: fields.unknowns.get(name, value) for name, value in fresh.unknowns.items()}
+        network = fields.network if is_alike(fields.network, fresh.network) else imitated(fresh, fields, self.settings.problem)
+        u = eqx.tree_at(lambda u: (u.network, u.unknowns), fresh, (network, unknowns))
+        states, _ = eqx.partition(eqx.filter_vmap(self.one_step.state_of)(u), eqx.is_array)
+        self.arrays = place(jax.tree.map(lambda new, old: jnp.asarray(new, old.dtype), states, self.arrays), self.mesh)
 
     def advance(self, stop: int) -> None:
         """Trains up to step `stop`, or for about half a second if that is less; makes a record where one is due."""
