@@ -269,3 +269,15 @@ def test_bad_input_says_what_to_do():
         fr.Chebyshev((3, 4), (Segment(0.0, 1.0),))
     with pytest.raises(ValueError, match="has no end"):
         fr.Fourier(3).fitted(Frame((0.0,), (1.0,), (False,), (True,), (0.0,), (1.0,)), 1)
+
+
+def test_the_estimated_error_contains_the_true_one():
+    """At several resolutions of several equations."""
+    equations = [fr.problems.Volterra2(), fr.problems.FredholmSecondKind(), EXACT["a half-line"][0]]
+    inside = []
+    for equation in equations:
+        for degree in (6, 10, 14):
+            solution = fr.solve(equation, fr.Standard(), network=fr.Chebyshev(degree), seeds=1)
+            inside.append(solution.evaluate()["relative_l2"][0] / float(solution.history["estimated_error"][0, -1]))
+    assert np.mean(np.array(inside) < 1) >= 0.9
+    assert np.median(inside) > 0.01

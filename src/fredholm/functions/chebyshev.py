@@ -191,11 +191,19 @@ class Series(eqx.Module):
         return self.coefficients @ product
 
     def tails(self) -> list[float]:
-        """For each axis the size of the coefficients in its last eighth, as a share of the largest."""
-        sizes = sizes_of(self.degrees, self.axes)
+        """For each axis the size of the coefficients in its last twelfth, as a share of the largest."""
         c = np.abs(np.asarray(self.coefficients))
         largest = max(float(c.max()), np.finfo(float).tiny)
+        return [float(c[:, own].max(initial=0.0)) / largest for own in self._last()]
+
+    def last(self) -> "Series":
+        """The part of the series with the coefficients in the last twelfth of any axis: it shows what is left out."""
+        kept = np.any(self._last(), axis=0)
+        return Series(jnp.where(kept, self.coefficients, 0.0), self.axes, self.degrees)
+
+    def _last(self) -> list[np.ndarray]:
+        """For each axis, which products are in its last twelfth."""
+        sizes = sizes_of(self.degrees, self.axes)
         is_tensor = len(sizes) <= TENSOR_AXES
         order = np.array(list(itertools.product(*map(range, sizes)))) if is_tensor else kept_products(self.degrees, sizes)
-        last = [max(1, size // 8) for size in sizes]
-        return [float(c[:, order[:, i] >= size - last[i]].max(initial=0.0)) / largest for i, size in enumerate(sizes)]
+        return [order[:, axis] >= size - max(1, size // 12) for axis, size in enumerate(sizes)]

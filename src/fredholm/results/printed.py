@@ -34,6 +34,9 @@ def described(solution: Measured, reasons: Sequence[str]) -> Lines:
         lines += [("WARNING", text) for text in _warnings(kept)]
     elif why_not:
         lines.append(("residual", why_not))
+    if "estimated_error" in solution.history:
+        worst = float(np.max(solution.history["estimated_error"].values[:, -1]))
+        lines.append(("estimate", f"the error of u is about {share(worst)} of u, from a Newton step on other points and nodes"))
     score = solution.score()
     if score is not None:
         name, (mean, low, high) = score

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float
 
 from fredholm.common.compiling import compiled_once
 from fredholm.domains.base import AbstractDomain, Atoms, Base
@@ -24,7 +24,6 @@ from fredholm.rules.base import AbstractRule
 MOST_AXES = 3  # of the law of x: beyond, its points are a quasi-random sample
 HALF_LINE_END, NORMAL_END = 60.0, 8.0  # the outermost points of an infinite law, in its own scale
 FLOATS = 20_000_000  # numbers that the values of all functions at the nodes of some rows may take at once
-CHECKED = 100  # points of a check
 HEAVY = 100_000_000  # from so many evaluations of functions on the program is optimised, which takes longer to compile
 SOFT = 1e-5  # weight of data beside the equation and its conditions: they are fitted among the functions that satisfy these
 
@@ -79,8 +78,7 @@ def blocks_of(
         else:
             points = points_of_law(original.law, counts, max(1, at_least // 4), clustering)
         weight = math.sqrt(original.weight) if isinstance(original, AbstractCondition) else 1.0
-        if weight > 0:
-            found.append(Block(residual, rules, points, weight))
+        found.append(Block(residual, rules, points, weight))
     return found
 
 
@@ -112,16 +110,20 @@ class System:
         """u with these parameters."""
         return eqx.combine(self._unravel(jnp.asarray(theta, self.start.dtype)), self._static)
 
-    def sizes(self, theta: np.ndarray) -> list[np.ndarray]:
-        r"""The size of the terms in each residual besides data: $\sum_k |\theta_k\,\partial r/\partial\theta_k| + |r(0)|$.
-        In the root mean square over the points; it is what cancels in the residual."""
-        found = []
-        for evaluate, is_data in zip(self._evaluate, self._is_data, strict=True):
+    def relative_residual(self, theta: np.ndarray) -> float:
+        r"""The largest residual of the equation and of its conditions besides data, relative to the terms that cancel in it,
+        $\sum_k |\theta_k\,\partial r/\partial\theta_k|$ or r itself, each in the root mean square. Infinite where it is not a number."""
+        shares = [0.0]
+        for (value, slope), is_data in zip(self.raw(theta), self._is_data, strict=True):
             if not is_data:
-                value, slope = (np.asarray(one, float) for one in evaluate(jnp.asarray(theta, self.start.dtype)))
-                terms = np.abs(slope) @ np.abs(theta)
-                found.append(_rms(np.maximum(terms, np.abs(value))) + np.finfo(float).tiny)
-        return found
+                terms = _rms(np.maximum(np.abs(slope) @ np.abs(theta), np.abs(value))) + np.finfo(float).tiny
+                shares.append(float(np.max(_rms(value) / terms)))
+        return max(shares) if np.isfinite(shares).all() else np.inf
+
+    def raw(self, theta: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+        """The residuals (n, e) of each block at these parameters, and their derivatives (n, e, p)."""
+        found = (evaluate(jnp.asarray(theta, self.start.dtype)) for evaluate in self._evaluate)
+        return [(np.asarray(value, float), np.asarray(slope, float)) for value, slope in found]
 
     def flat(self, u: Field) -> np.ndarray:
         """The parameters of u as a vector."""
@@ -150,9 +152,9 @@ class System:
         Each block is scaled by the size of its own derivatives, so that units do not matter. Data weigh little beside the equation: they
         choose among the functions that satisfy it.
         """
-        found = [evaluate(jnp.asarray(theta, self.start.dtype)) for evaluate in self._evaluate]
-        values = [np.asarray(value, float).reshape(-1) for value, _ in found]
-        slopes = [np.asarray(slope, float).reshape(-1, self.size) for _, slope in found]
+        found = self.raw(theta)
+        values = [value.reshape(-1) for value, _ in found]
+        slopes = [slope.reshape(-1, self.size) for _, slope in found]
         if self._scales is None:
             sizes = [float(np.sqrt(np.mean(np.sum(slope**2, axis=1)))) if slope.size else 1.0 for slope in slopes]
             shares = [SOFT if is_data else 1.0 for is_data in self._is_data]
@@ -164,30 +166,6 @@ class System:
         values = [scale * value for scale, value in zip(self._scales, values, strict=True)]
         slopes = [scale * slope for scale, slope in zip(self._scales, slopes, strict=True)]
         return np.concatenate(values), np.concatenate(slopes)
-
-
-def relative_residual(equation: Equation, u: Field, sizes: Sequence[np.ndarray], key: Key[Array, ""]) -> float:
-    """The largest residual of the equation and of its conditions at random points, each relative to its size.
-
-    Every integral has a rule of its own. `diagnostics.quality` is more careful, and takes longer.
-    """
-
-    @compiled_once
-    def compute(u: Field) -> list[Array]:
-        found = []
-        for index, residual in enumerate(_checked(equation)):
-            block = Block(residual, tuple(one.rule for one in residual.integrals if one.rule is not None), None, 1.0)
-            x = jax.vmap(residual.law.sample)(jax.random.split(jax.random.fold_in(key, index), CHECKED))
-            found.append(jax.lax.map(lambda one, block=block: rows_at(block, u, one), x, batch_size=8))
-        return found
-
-    shares = [np.max(_rms(np.asarray(values)) / size) for values, size in zip(compute(u), sizes, strict=True)]
-    return float(np.max(shares)) if np.isfinite(shares).all() else np.inf
-
-
-def _checked(equation: Equation) -> list[AbstractResidual]:
-    """The residuals that a solution must satisfy: data have noise."""
-    return [equation, *(one for one in equation.conditions if not isinstance(one, Data) and one.weight > 0)]
 
 
 def _rms(values: np.ndarray) -> np.ndarray:

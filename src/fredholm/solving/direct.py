@@ -1,6 +1,7 @@
 """A solve: a series in the frame of the equation, with as many coefficients and nodes as it needs."""
 
 import itertools
+import math
 import time
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -9,23 +10,27 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float
 
 from fredholm.equation.accurate import Accurate, accurate, sample_of
 from fredholm.equation.conditions import Condition
 from fredholm.equation.equation import Equation
-from fredholm.equation.residual import AbstractResidual, call
+from fredholm.equation.residual import AbstractResidual, call, network_point
 from fredholm.functions.axes import AbstractAxis, Ray, Segment, WholeLine
 from fredholm.functions.chebyshev import TENSOR_AXES, Chebyshev, Series, kept_products, sizes_of
 from fredholm.functions.field import Field
 from fredholm.rules.base import AbstractRule
 from fredholm.rules.resolved import Resolved
-from fredholm.solving.collocation import System, blocks_of, relative_residual
-from fredholm.solving.newton import Solved, solve_rows
+from fredholm.solving.collocation import Block, System, blocks_of
+from fredholm.solving.newton import Decomposed, Solved, solve_rows
 
 GROWTH = {1: (24, 64, 160), 2: (8, 16, 24, 32), 3: (6, 10, 14)}  # degrees that are tried, for each number of axes
 GOOD_ENOUGH, COSTLY = 1e-8, 300  # from this residual on no series is tried after one with more coefficients than this
 CLUSTERING = 9.0  # of a series for a solution that is singular at an end: it is resolved down to 1e-8 of the width
 STALLED = 0.2  # a larger series that leaves more than this share of the residual does not help
+MORE_CHECKS = 3  # points on each axis by which a check has more: all of them lie elsewhere
+NORM_POINTS = 300  # points at which errors of u are averaged
+SAFETY = 2.0  # an estimated error is this many times what was found
 BASE = 8.0  # functions that nodes are tried on: their coefficients fall to 10^-BASE
 TRIED = 2  # functions that nodes are tried on
 
@@ -35,10 +40,10 @@ class Attempt(NamedTuple):
 
     recipe: Chebyshev
     u: Field
-    check: Equation  # the equation with nodes to check the result
     residual: float  # the largest relative residual; infinite where it is not a number
     solved: Solved
     nodes_error: float  # of the integrals, as a share of the integral of |g|
+    error: float  # of u, estimated, as a share of u
     seconds: float
 
 
@@ -57,7 +62,8 @@ def attempts(equation: Equation, recipe: Chebyshev, rule: AbstractRule, target: 
             attempt = attempted(equation, series, rule, last)
             best = min(best, attempt.residual)
             yield attempt
-            if attempt.residual <= target or (best <= GOOD_ENOUGH and np.prod(series.degrees(equation.inputs)) > COSTLY):
+            is_costly = best <= GOOD_ENOUGH < enough and np.prod(series.degrees(equation.inputs)) > COSTLY
+            if attempt.residual <= target or is_costly:
                 return
             if last is not None and attempt.residual > STALLED * last.residual:
                 break
@@ -114,13 +120,44 @@ def attempted(equation: Equation, recipe: Chebyshev, rule: AbstractRule, last: A
     clustering = max((axis.clustering for axis in recipe.axes if isinstance(axis, Segment)), default=0.0)
     size = sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(skeleton, eqx.is_inexact_array)))
     counts = 2 * (max(recipe.degrees(equation.inputs)) + 2)
-    system = System(blocks_of(equation, work, rule, counts, 3 * size, clustering), skeleton)
+    blocks = blocks_of(equation, work, rule, counts, 3 * size, clustering)
+    system = System(blocks, skeleton)
     solved = _from_starts(system, skeleton, equation, last)
-    u = system.field(solved.parameters)
     finer = [one.on(part, finer=True) for one, part in zip(found, parts, strict=True)]
-    check = eqx.tree_at(lambda e: (e.integrals, e.conditions), equation, (finer[0].integrals, tuple(finer[1:])))
-    share = relative_residual(check, u, system.sizes(solved.parameters), jax.random.key(17))
-    return Attempt(recipe, u, check, share, solved, max((one.error for one in found), default=0.0), time.perf_counter() - begin)
+    check = System(blocks_of(equation, finer, rule, counts + MORE_CHECKS, 3 * size, clustering), skeleton)
+    u = system.field(solved.parameters)
+    return Attempt(
+        recipe,
+        u,
+        check.relative_residual(solved.parameters),
+        solved,
+        max((one.error for one in found), default=0.0),
+        estimated_error(check, solved.parameters, u, places_of(equation, blocks[0])),
+        time.perf_counter() - begin,
+    )
+
+
+def estimated_error(check: System, theta: np.ndarray, u: Field, points: Float[Array, "n d"]) -> float:
+    """The error of u in the root mean square, as a share of u: from one more Newton step on rows that the solve has not used, with other
+    points and nodes, and from the last coefficients, which show what the class of functions leaves out."""
+    rows, slopes = check(theta)
+    if not (np.isfinite(rows).all() and np.isfinite(slopes).all()):
+        return np.inf
+    rounding = np.finfo(float).eps * float(np.linalg.norm(np.abs(slopes) @ np.abs(theta)))
+    step, _ = Decomposed.of(slopes).regularized(rows, rounding)
+    network = u.network
+    assert isinstance(network, Series)
+    parts = (network, check.field(step).network, network.last())
+    size, correction, tail = (float(np.sqrt(np.mean(np.asarray(jax.vmap(part)(points)) ** 2))) for part in parts)
+    return SAFETY * math.hypot(correction, tail) / (size or 1.0) + np.finfo(float).eps
+
+
+def places_of(equation: Equation, block: Block) -> Float[Array, "n d"]:
+    """Points at which errors of u are averaged: those of the evaluation, else those of the rows, else the middle of the frame."""
+    if equation.evaluation is not None:
+        return equation.evaluation.points(NORM_POINTS)
+    points = network_point(block.points)
+    return jnp.zeros((1, equation.inputs)) if points is None else points
 
 
 def nodes_of(equation: Equation, skeleton: Field, rule: AbstractRule) -> list[Accurate]:

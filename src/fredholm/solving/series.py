@@ -100,10 +100,11 @@ class SeriesSolve(AbstractEngine):
         return found
 
     def _record(self, attempt: Attempt) -> None:
-        count = len(self.settings.seeds)
-        values = {"loss": attempt.solved.residual**2, "residual": attempt.residual}
-        values |= {f"unknown_{name}": float(value) for name, value in attempt.u.unknowns.items()}
-        values |= _scored(self._equations[0], attempt)
+        """A record of the best series so far."""
+        best, count = self.best[0] or attempt, len(self.settings.seeds)
+        values = {"loss": best.solved.residual**2, "residual": best.residual, "estimated_error": best.error}
+        values |= {f"unknown_{name}": float(value) for name, value in best.u.unknowns.items()}
+        values |= _scored(self._equations[0], best)
         self.records.append({name: np.full(count, value) for name, value in values.items()})
         self.recorded_steps.append(self.step)
 
