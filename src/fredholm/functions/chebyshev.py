@@ -196,14 +196,16 @@ class Series(eqx.Module):
         largest = max(float(c.max()), np.finfo(float).tiny)
         return [float(c[:, own].max(initial=0.0)) / largest for own in self._last()]
 
-    def last(self) -> "Series":
-        """The part of the series with the coefficients in the last twelfth of any axis: it shows what is left out."""
-        kept = np.any(self._last(), axis=0)
+    def last(self, before: int = 0) -> "Series":
+        """The part of the series with the coefficients in the last twelfth of any axis, or with `before=1` in the twelfth before that: they
+        show what is left out."""
+        kept = np.any(self._last(before), axis=0)
         return Series(jnp.where(kept, self.coefficients, 0.0), self.axes, self.degrees)
 
-    def _last(self) -> list[np.ndarray]:
-        """For each axis, which products are in its last twelfth."""
+    def _last(self, before: int = 0) -> list[np.ndarray]:
+        """For each axis, which products are in its last twelfth. At least two of its functions: of an odd u every other one is 0."""
         sizes = sizes_of(self.degrees, self.axes)
         is_tensor = len(sizes) <= TENSOR_AXES
         order = np.array(list(itertools.product(*map(range, sizes)))) if is_tensor else kept_products(self.degrees, sizes)
-        return [order[:, axis] >= size - max(1, size // 12) for axis, size in enumerate(sizes)]
+        own = [(order[:, axis], size, max(2, size // 12)) for axis, size in enumerate(sizes)]
+        return [(index >= size - (1 + before) * width) & (index < size - before * width) for index, size, width in own]

@@ -22,14 +22,16 @@ from fredholm.functions.field import Field
 from fredholm.rules.base import AbstractRule
 from fredholm.rules.resolved import Resolved
 from fredholm.solving.collocation import Block, System, blocks_of
-from fredholm.solving.newton import Decomposed, Solved, solve_rows
+from fredholm.solving.newton import FEW_ITERATIONS, Decomposed, Solved, solve_rows
 
-GROWTH = {1: (24, 64, 160), 2: (8, 16, 24, 32), 3: (6, 10, 14)}  # degrees that are tried, for each number of axes
+GROWTH = {1: (24, 64, 160), 2: (8, 16, 24), 3: (6, 10, 14)}  # degrees that are tried, for each number of axes
+OVERSAMPLED = {1: 2.0, 2: 1.5, 3: 1.0}  # points on each axis, for each polynomial of it
 GOOD_ENOUGH, COSTLY = 1e-8, 300  # from this residual on no series is tried after one with more coefficients than this
 CLUSTERING = 9.0  # of a series for a solution that is singular at an end: it is resolved down to 1e-8 of the width
 STALLED = 0.2  # a larger series that leaves more than this share of the residual does not help
 MORE_CHECKS = 3  # points on each axis by which a check has more: all of them lie elsewhere
 NORM_POINTS = 300  # points at which errors of u are averaged
+FASTEST = 0.1  # the next coefficients are taken to be at least this share of the last ones
 SAFETY = 2.0  # an estimated error is this many times what was found
 BASE = 8.0  # functions that nodes are tried on: their coefficients fall to 10^-BASE
 TRIED = 2  # functions that nodes are tried on
@@ -53,13 +55,15 @@ def attempts(equation: Equation, recipe: Chebyshev, rule: AbstractRule, target: 
     The recipe is fitted to the frame of the equation. With a degree of its own it is the only one. Where one kind of axes ends at `enough`,
     no other is tried.
     """
-    best = np.inf
+    best, before = np.inf, list[float]()  # the residuals of the best kind so far, by degree
     for kind in kinds_of(recipe):
         if best <= enough:
             return
         last: Attempt | None = None
+        own = list[float]()
         for series in degrees_of(kind, equation.inputs):
             attempt = attempted(equation, series, rule, last)
+            own.append(attempt.residual)
             best = min(best, attempt.residual)
             yield attempt
             is_costly = best <= GOOD_ENOUGH < enough and np.prod(series.degrees(equation.inputs)) > COSTLY
@@ -67,7 +71,10 @@ def attempts(equation: Equation, recipe: Chebyshev, rule: AbstractRule, target: 
                 return
             if last is not None and attempt.residual > STALLED * last.residual:
                 break
+            if equation.inputs > 1 and len(before) >= len(own) and own[-1] > before[len(own) - 1]:
+                break  # the other kind was better at this size, and large series on many axes take long
             last = attempt
+        before = own if not before or min(own) < min(before) else before
 
 
 def degrees_of(recipe: Chebyshev, inputs: int) -> list[Chebyshev]:
@@ -119,7 +126,7 @@ def attempted(equation: Equation, recipe: Chebyshev, rule: AbstractRule, last: A
     work = [one.on(part) for one, part in zip(found, parts, strict=True)]
     clustering = max((axis.clustering for axis in recipe.axes if isinstance(axis, Segment)), default=0.0)
     size = sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(skeleton, eqx.is_inexact_array)))
-    counts = 2 * (max(recipe.degrees(equation.inputs)) + 2)
+    counts = int(OVERSAMPLED.get(equation.inputs, 1.0) * (max(recipe.degrees(equation.inputs)) + 2))
     blocks = blocks_of(equation, work, rule, counts, 3 * size, clustering)
     system = System(blocks, skeleton)
     solved = _from_starts(system, skeleton, equation, last)
@@ -147,9 +154,10 @@ def estimated_error(check: System, theta: np.ndarray, u: Field, points: Float[Ar
     step, _ = Decomposed.of(slopes).regularized(rows, rounding)
     network = u.network
     assert isinstance(network, Series)
-    parts = (network, check.field(step).network, network.last())
-    size, correction, tail = (float(np.sqrt(np.mean(np.asarray(jax.vmap(part)(points)) ** 2))) for part in parts)
-    return SAFETY * math.hypot(correction, tail) / (size or 1.0) + np.finfo(float).eps
+    parts = (network, check.field(step).network, network.last(), network.last(before=1))
+    size, correction, last, before = (float(np.sqrt(np.mean(np.asarray(jax.vmap(part)(points)) ** 2))) for part in parts)
+    left_out = last * min(1.0, max(FASTEST, last / before if before > 0 else 1.0))  # as much as the next coefficients, if they fall on
+    return SAFETY * math.hypot(correction, left_out) / (size or 1.0) + np.finfo(float).eps
 
 
 def places_of(equation: Equation, block: Block) -> Float[Array, "n d"]:
@@ -197,7 +205,7 @@ def trials(skeleton: Field) -> list[Field]:
 def _from_starts(system: System, skeleton: Field, equation: Equation, last: Attempt | None) -> Solved:
     """Newton's method from the last series, or from 0 and where the equation is not affine from constants too."""
     if last is not None and not last.solved.is_affine:
-        return solve_rows(system, _prolonged(system, skeleton, last))
+        return solve_rows(system, _prolonged(system, skeleton, last), FEW_ITERATIONS)
     zero = np.asarray(system.start, float)
     best = solve_rows(system, zero)
     if best.is_affine:

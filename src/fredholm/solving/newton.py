@@ -7,7 +7,8 @@ import numpy as np
 
 Rows = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]  # parameters -> residuals (r,), derivatives (r, p)
 
-ITERATIONS = 60
+ITERATIONS = 40
+FEW_ITERATIONS = 8  # from the solution of a smaller system
 AFFINE = 1e-8  # the residual and the derivatives after a full step differ from the predicted ones by at most this share: affine rows
 STAYS = 1e-3  # steps that reduce the residual by a smaller share have converged
 TRUNCATIONS = 10.0 ** np.arange(-8, -16.5, -0.5)  # relative singular values below which a direction may be dropped
@@ -67,7 +68,7 @@ class Decomposed(NamedTuple):
         return -(self.right[:k].T @ (parts[:k] / self.values[:k])) / self.columns, len(self.values) - k
 
 
-def solve_rows(rows: Rows, start: np.ndarray) -> Solved:
+def solve_rows(rows: Rows, start: np.ndarray, most: int = ITERATIONS) -> Solved:
     """The parameters with the least squared residuals, from a start: one step where the rows are affine, else Levenberg–Marquardt."""
     theta = np.asarray(start, float)
     residual, slopes = rows(theta)
@@ -76,7 +77,7 @@ def solve_rows(rows: Rows, start: np.ndarray) -> Solved:
     norm, damping, is_affine = float(np.linalg.norm(residual)), 0.0, False
     known = Decomposed.of(slopes)
     dropped = iterations = 0
-    for iterations in range(1, ITERATIONS + 1):
+    for iterations in range(1, most + 1):
         # What cancels within a residual leaves rounding errors of about this size.
         floor = np.finfo(float).eps * float(np.linalg.norm(np.abs(slopes) @ np.abs(theta))) if theta.any() else 0.0
         if damping == 0.0:
