@@ -25,6 +25,7 @@ from fredholm.equation.equation import Equation
 from fredholm.functions.field import Field, Function
 from fredholm.methods.protocol import AbstractMethod, Evaluations, Trained
 from fredholm.report.solved import Shown
+from fredholm.results.exported import exported
 from fredholm.results.printed import described
 from fredholm.rules.base import AbstractRule
 from fredholm.storage.files import Arrays
@@ -225,6 +226,17 @@ class Solution:
         """The networks of the seeds that succeeded, as many as asked for, by turns: what another training begins with."""
         places = np.resize(np.flatnonzero(self._kept()), seeds)
         return jax.tree.map(lambda leaf: jnp.asarray(np.asarray(leaf)[places]) if eqx.is_array(leaf) else leaf, self._u)
+
+    def export(self, path: str | os.PathLike[str]) -> Path:
+        """Writes the mean prediction as a compiled function, which JAX runs without fredholm, on CPUs, GPUs and TPUs:
+
+            solution.export("u.bin")
+            u = jax.export.deserialize(bytearray(Path("u.bin").read_bytes())).call   # points (n, d) to values (n,), or (n, m)
+
+        The file is StableHLO with the parameters in it. Loading it runs no Python of anyone.
+        """
+        with self._precision():
+            return exported(self.u, path)
 
     def target(self, points: ArrayLike | float) -> Values:
         """The mean prediction of the target network, the delayed copy; methods without one give the network itself. Shapes as in a call."""
