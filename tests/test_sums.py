@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import fredholm as fr
-from fredholm.common.keys import Keys
 from fredholm.equation.probe import fresh
 from fredholm.methods.protocol import shares
 from fredholm.solving.sampled import SumsSolve
@@ -73,19 +72,23 @@ def test_the_solution_of_the_sums_is_where_training_on_the_same_sample_stands_st
     method, rule = METHODS[name]
     with jax.enable_x64(True):
         problem = equation(weak)
-        engine = solve_of(problem, method, rule, steps=5)
-        engine.advance(1)
-        while engine.step < 5:
-            engine.advance(5)
-        u = jax.tree.map(lambda leaf: leaf[0], engine.states.u)
-        keys, rules, total = Keys.of(0), problem.rules(rule), 0.0
-        for step in range(5):
-            key = jax.random.fold_in(keys.data, step)
-            _, gradient = method.loss_and_gradient(u, method.init(u), problem, rules, 16, key)
-            total = total + as_vector(gradient)[0]
-        zero = jax.tree.map(jnp.zeros_like, u)
-        _, size = method.loss_and_gradient(zero, method.init(zero), problem, rules, 16, keys.data)
-        assert np.max(np.abs(total)) < 1e-9 * np.max(np.abs(as_vector(size)[0]))
+        u, rules, key = fresh(problem, Cubic(), jax.random.key(0)), problem.rules(rule), jax.random.key(3)
+
+        @jax.jit
+        def summed():
+            parts = [system_of(method, u, share) for share in shares(problem, rules, 80, key)]
+            return tuple(sum(part) for part in zip(*parts, strict=True))
+
+        matrix, right = map(np.asarray, summed())
+        vector, build = as_vector(u)
+        at = solved(matrix[None], right[None], np.asarray(vector)).parameters
+
+        @jax.jit
+        def gradient(vector):
+            u = build(vector)
+            return as_vector(method.loss_and_gradient(u, method.init(u), problem, rules, 80, key)[1])[0]
+
+        assert np.max(np.abs(gradient(at))) < 1e-9 * np.max(np.abs(gradient(vector)))
 
 
 def second_kind(power=1):
@@ -147,26 +150,6 @@ def test_an_affine_equation_is_known_by_its_slopes():
             assert not is_affine(settings_of(second_kind(power=2), method, **keywords))
 
 
-def test_a_solve_goes_on_from_its_sums_to_the_bit_and_does_not_depend_on_its_neighbours():
-    with jax.enable_x64(True):
-        keywords = {"network": Cubic(), "batch": 16, "precision": "float64", "record_every": 20, "steps": 60}
-        settings = settings_of(second_kind(), fr.DelayedTarget(), rule=fr.MonteCarlo(1), seeds=2, **keywords)
-        whole, first, second = SumsSolve(settings), SumsSolve(settings), SumsSolve(settings)
-        whole.run()
-        first.settings = dataclasses.replace(settings, steps=25)
-        first.run()
-        second.restore(first.snapshot(), first.step, first.history(), first.seconds)
-        second.run()
-        for one, other in zip(jax.tree.leaves(whole.sums), jax.tree.leaves(second.sums), strict=True):
-            np.testing.assert_array_equal(one, other)
-        alone = SumsSolve(settings_of(second_kind(), fr.DelayedTarget(), rule=fr.MonteCarlo(1), seeds=[1], **keywords))
-        alone.run()
-        np.testing.assert_allclose(alone.states.u.network.coefficients[0], whole.states.u.network.coefficients[1], rtol=1e-9)
-        history = whole.history()
-        assert {"loss", "error", "condition", "standard_error"} <= set(history)
-        assert np.all(np.asarray(history["error"])[:, -1] < 5 * np.asarray(history["standard_error"])[:, -1])
-
-
 def test_the_coefficients_are_the_only_parameters_of_random_features_and_every_seed_has_its_own(key):
     recipe = fr.RandomFeatures(5, center=(1.0, 2.0), radius=(2.0, 1.0))
     one, other = (recipe.build(2, 3, jax.random.key(seed)) for seed in (0, 1))
@@ -191,7 +174,11 @@ def test_a_linear_class_with_random_nodes_is_solved_by_solve_and_resumed_from_it
     problem = fr.problems.Volterra()
     whole = fr.solve(problem, fr.DelayedTarget(), **keywords, steps=60)
     assert whole.precision == "float64"
-    assert np.all(np.asarray(whole.history["standard_error"])[:, -1] < 0.2)
+    history = {
+        name: np.asarray(whole.history[name])[:, -1] for name in ("loss", "error", "condition", "dropped", "slowest", "standard_error")
+    }
+    assert np.all(history["error"] < 5 * history["standard_error"])
+    assert np.all(history["standard_error"] < 0.2)
     fr.solve(problem, fr.DelayedTarget(), **keywords, steps=25, out=tmp_path / "run")
     resumed = fr.resume(tmp_path / "run", steps=60, progress=False)
     points = problem.evaluation.points(20)
@@ -200,11 +187,11 @@ def test_a_linear_class_with_random_nodes_is_solved_by_solve_and_resumed_from_it
 
 
 def test_random_features_solve_an_equation_of_three_dimensions_from_one_sample_at_each_x():
-    keywords = {"rule": fr.MonteCarlo(1), "network": fr.RandomFeatures(40), "steps": 80, "batch": 500, "record_every": 80}
-    solution = fr.solve(fr.problems.Bellman(3), fr.DelayedTarget(), **keywords, seeds=2, progress=False)
+    keywords = {"rule": fr.MonteCarlo(1), "network": fr.RandomFeatures(40), "steps": 40, "batch": 500, "record_every": 40}
+    solution = fr.solve(fr.problems.Bellman(3), fr.DelayedTarget(), **keywords, seeds=1, progress=False)
     error, expected = (np.asarray(solution.history[name])[:, -1] for name in ("error", "standard_error"))
-    assert np.all(error < 0.3)
-    assert np.all(expected < 0.3)
+    assert np.all(error < 3 * expected)
+    assert np.all(expected < 0.5)
 
 
 def test_a_nonlinear_equation_is_solved_by_newtons_method_on_a_part_and_then_on_all_samples():
@@ -218,13 +205,13 @@ def test_a_nonlinear_equation_is_solved_by_newtons_method_on_a_part_and_then_on_
 
         keywords = {"network": Ones(), "rule": fr.MonteCarlo(1), "batch": 200, "precision": "float64", "record_every": 400, "seeds": 2}
         settings = settings_of(problem, fr.DelayedTarget(), **keywords, steps=800)
-        whole, part, rest = SumsSolve(settings), SumsSolve(settings), SumsSolve(settings)
+        whole, rest = SumsSolve(settings), SumsSolve(settings)
+        whole.run([Until(400)])
+        rest.restore(whole.snapshot(), whole.step, whole.history(), whole.seconds)
         whole.run()
         record = whole.records[-1]
         assert np.all(record["error"] < 4 * record["standard_error"])
         assert np.all(record["error"] < 5e-3)
-        part.run([Until(400)])
-        rest.restore(part.snapshot(), part.step, part.history(), part.seconds)
         rest.run()
         np.testing.assert_array_equal(rest.states.u.network.coefficients, whole.states.u.network.coefficients)
 
