@@ -54,7 +54,7 @@ bench: $(BENCH)/.ready  ## Speed beside PyTorch and other libraries, into docs/b
 	$(BENCH)/bin/python benchmarks/libraries.py --write
 	$(BENCH)/bin/python benchmarks/volterra.py --write
 	$(BENCH)/bin/python benchmarks/accuracy.py --write
-	$(BENCH)/bin/python benchmarks/second_order.py --write
+	$(BENCH)/bin/python benchmarks/digits.py --write
 	$(BENCH)/bin/python benchmarks/scaling.py --write
 	$(BENCH)/bin/python benchmarks/startup.py --write
 	$(BENCH)/bin/python benchmarks/overhead.py --write
