@@ -98,6 +98,13 @@ examples:
   fredholm reproduce figure-1 --scale laptop
   fredholm reproduce all --scale laptop                       finished runs are not repeated
   fredholm reproduce figure-4 --scale paper --scheduler tcp://10.0.0.1:8786"""
+NEW = """\
+The file holds a small equation with comments: change it into your own. Kinds: memory (limits that move with x), weak (the divergence
+theorem on random discs), inverse (an unknown number inside the integral).
+
+examples:
+  fredholm new my_problem.py
+  fredholm new flux.py --kind weak"""
 CHECK = """\
 Shapes and numbers at random points, the residual of the exact solution, integrals whose random nodes have no variance, and missing
 conditions. The exit code is 1 if something is wrong or suspicious.

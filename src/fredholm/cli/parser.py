@@ -14,7 +14,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, NoReturn
 
-from fredholm.cli import checking, doctor, examples, listing, results, resuming, studies, study_file, theory, training, zoo
+from fredholm.cli import checking, doctor, examples, listing, new, results, resuming, studies, study_file, theory, training, zoo
 from fredholm.cli.kinds import KINDS, METHOD, Kind
 from fredholm.cli.names import METHODS, PROBLEMS, kebab, parts
 from fredholm.cli.values import read
@@ -106,6 +106,7 @@ def _parsers() -> tuple[Parser, dict[str, Parser]]:
     _add_reproduce(commands)
     _add_predict(commands)
     _add_theory(commands)
+    _add_new(commands)
     _add_check(commands)
     commands.add(doctor.doctor, "doctor", "show versions, devices and disk, and run a ten-second self-test")
     return commands.top, commands.made
@@ -199,6 +200,12 @@ def _add_theory(commands: _Commands) -> None:
     for name, (letter, default, what) in numbers.items():
         worked.add_argument(f"--{name}", metavar=letter, type=_typed(type(default)), default=default, help=f"{what} (default: {default})")
     worked.add_argument("--out", metavar="DIR", help="a folder for the figures (default: runs/theory-<date>-<hash>)")
+
+
+def _add_new(commands: _Commands) -> None:
+    made = commands.add(new.new, "new FILE [--kind KIND]", "write a file with an equation to start from, which runs as it is", examples.NEW)
+    made.add_argument("file", metavar="FILE", help="the file to write, my_problem.py")
+    made.add_argument("--kind", metavar="KIND", default="memory", help=f"{', '.join(new.KINDS)} (default: memory)")
 
 
 def _add_check(commands: _Commands) -> None:
