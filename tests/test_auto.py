@@ -4,6 +4,7 @@ import math
 import sys
 from types import SimpleNamespace
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ import fredholm as fr
 from fredholm.equation.reference import reference_rule
 from fredholm.storage.run_folder import RunFolder
 from fredholm.storage.serialisation import from_text
+from fredholm.training import choice as choice_module
 from fredholm.training.choice import Pilot, _method_and_rule, _quiet_rule, candidates, choose, unbiased_candidates
 from fredholm.training.settings import LEFT_TO_AUTO, settings_of
 
@@ -44,6 +46,22 @@ def chosen(auto, equation, steps=None, **given):
     settings = settings_of(equation, auto, network=NETWORK, steps=steps, **given)
     choice = choose(auto, settings, [name for name in LEFT_TO_AUTO if name not in given])
     return SimpleNamespace(**vars(choice.settings), reasons=choice.reasons, evaluations=choice.evaluations)
+
+
+@pytest.fixture(autouse=True)
+def no_growth(request, monkeypatch):
+    """The batch is what the evaluations allow, unless the test is about noise."""
+    if "noisy" not in request.node.name:
+        monkeypatch.setattr(choice_module, "NOISY", math.inf)
+
+
+def test_a_noisy_gradient_gets_more_points_and_a_clear_one_does_not():
+    waves = eqx.tree_at(lambda equation: equation.y, SMOOTH, lambda x: 10 * jnp.sin(60 * x[0]))
+    noisy, clear = (chosen(AUTO, equation, rule=fr.Gauss(8)) for equation in (waves, SMOOTH))
+    assert 200 // 9 < noisy.batch <= choice_module.GROWTH * (200 // 9)
+    assert any(f"with {200 // 9} x, the gradient's noise would be" in reason for reason in noisy.reasons)
+    assert clear.batch == 200 // 9
+    assert not any("gradient's noise would be" in reason for reason in clear.reasons)
 
 
 def test_a_smooth_integral_gets_nodes_without_noise_and_the_run_keeps_the_choice(tmp_path, monkeypatch, capsys):

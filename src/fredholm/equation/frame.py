@@ -113,7 +113,7 @@ def _places(law: AbstractDomain, reach: float) -> Any:
 def _extremes(measure: AbstractDomain, reach: float) -> Any:
     """The images of the corners and the middle of the base measure; random points where there are too many corners, or given samples."""
     if measure.samples is not None or not measure.bases or len(measure.bases) > MOST_AXES:
-        return measure.draws(jax.random.key(4), DRAWN).points
+        return measure.draws(jax.random.key(4), min(DRAWN, measure.samples or DRAWN)).points
     corners = np.array(list(itertools.product(*(_ends(base, reach, len(measure.bases)) for base in measure.bases))))
     return jax.vmap(lambda z: measure.map(z)[0])(jnp.asarray(corners, float))
 

@@ -14,7 +14,9 @@ class Auto(eqx.Module):
     the noise decides between double sampling and delayed targets. docs/choosing.md has the measurements.
     """
 
-    points: int = eqx.field(default=1600, converter=lambda n: positive_integer("Auto points", n, least=16))  # evaluations of u in each step
+    points: int = eqx.field(
+        default=1600, converter=lambda n: positive_integer("Auto points", n, least=16)
+    )  # evaluations of u in each step; more where its gradient is noise
     bias: float = 1e-3  # the largest shift of the solution, as a share of it, that a standard loss may cause
     pilot: int = eqx.field(default=200, converter=lambda n: positive_integer("Auto pilot", n))  # steps of the pilot's training
     using: AbstractMethod | None = None  # use this method, and choose its rule and batch; None: choose the method too

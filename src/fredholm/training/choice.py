@@ -1,6 +1,7 @@
 """The choice of `Auto`: a short pilot trains and measures, then chooses the settings and gives its reasons."""
 
 import dataclasses
+import math
 import time
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -35,6 +36,7 @@ from fredholm.rules.quasi_monte_carlo import QuasiMonteCarlo
 from fredholm.rules.randomize import Rotation, Scramble, Shift
 from fredholm.rules.sequences import Sobol
 from fredholm.training.callbacks import AbstractCallback
+from fredholm.training.gradient_noise import POINTS, noise_to_signal
 from fredholm.training.progress import Watched
 from fredholm.training.settings import GENERAL, RunSettings
 from fredholm.training.status import Status
@@ -46,6 +48,7 @@ GRADIENTS = 512  # points x at which gradients are compared: many, since a kerne
 REPLICATES = 4  # independent estimates by a random rule at each x
 FEWEST = 8  # points x in a step, at least
 LARGEST = 1024  # points x in a step, at most
+NOISY, GROWTH = 0.25, 16  # above this ratio of the gradient's noise to its signal a step gets more points x, up to so many times as many
 MUON = Muon()
 GENTLE = Muon(3e-3)  # for long runs where parts of u are free: in 10 000 steps Maxwell reaches 5e-4, with MUON only 3e-3
 ALL_PAIRS = DoubleSampling("all")  # unbiased like two halves, with less noise from the same nodes
@@ -174,6 +177,11 @@ class Pilot:
         cost = self.cost(method, rule).of_step(1)
         self.evaluations += 2 * GRADIENTS * cost
         return float(compute(jax.random.split(jax.random.key(2), GRADIENTS))) * cost
+
+    def noise_of_one_x(self, method: AbstractMethod, rule: AbstractRule) -> float:
+        """The noise of the gradient of one x, from x and nodes, over the signal, in the mean square."""
+        self.evaluations += POINTS * self.cost(method, rule).of_step(1)
+        return noise_to_signal(self.problem, self.u, method, self.problem.rules(rule))
 
 
 def choose(auto: Auto, settings: RunSettings, wanted: Collection[str]) -> Choice:
@@ -355,9 +363,14 @@ def _batch(auto: Auto, pilot: Pilot, method: AbstractMethod, rule: AbstractRule,
     batch = max(FEWEST, min(LARGEST, (auto.points - cost.shared) // max(each, 1)))
     more = f", {cost.shared} of them shared by all x" if cost.shared else ""
     more += f"; the method's own measurements take {cost.measured} more" if cost.measured else ""
-    why = f"each x takes {each} evaluation{'s' * (each > 1)} of u, and a step has {cost.of_step(batch)} of them{more}"
-    reasons.append(f"batch {batch}: {why}")
-    return batch
+    # The pilot's own gradient says whether that is enough: with more noise than signal, most of a step is a random walk.
+    noise = pilot.noise_of_one_x(method, rule) / batch
+    grown = min(LARGEST, GROWTH * batch, math.ceil(batch * noise / NOISY)) if noise > NOISY else batch
+    why = f"each x takes {each} evaluation{'s' * (each > 1)} of u, and a step has {cost.of_step(grown)} of them{more}"
+    if grown > batch:
+        why += f"; with {batch} x, the gradient's noise would be {noise:.1f} times its signal in the pilot"
+    reasons.append(f"batch {grown}: {why}")
+    return grown
 
 
 def _optimizer(wanders: bool, steps: int, reasons: list[str]) -> AbstractOptimizer:
