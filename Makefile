@@ -7,7 +7,11 @@ BENCH := .venv-bench
 MINUTES ?= 90
 
 SCALE ?= laptop
-FIGURES ?= figure-1 figure-2 figure-3 figure-4 figure-5 figure-6 figure-8 figure-16 figure-20 figure-21
+ifeq ($(SCALE),headline)
+FIGURES ?= all
+else
+FIGURES ?= figure-1 figure-2 figure-3 figure-4 figure-5 figure-6 figure-7 figure-8 figure-16 figure-20 figure-21
+endif
 
 .PHONY: help venv demo test lint docs reproduce bench bench-quick clean
 
@@ -39,7 +43,7 @@ docs: venv  ## Makes the pictures and tables of docs/ again
 	$(BIN)/python docs/make_theory_page.py
 	$(BIN)/python docs/make_choosing_picture.py
 
-reproduce: venv  ## The paper's figures, resumed where they were left; SCALE=smoke|laptop|paper, FIGURES="figure-1 ..."
+reproduce: venv  ## The paper's figures, resumed where they were left; SCALE=smoke|laptop|headline|paper, FIGURES="figure-1 ..."
 	for figure in $(FIGURES); do $(BIN)/fredholm reproduce $$figure --scale $(SCALE) --out runs/reproduce-$(SCALE) || exit $$?; done
 
 $(BENCH)/.ready: pyproject.toml
@@ -55,6 +59,7 @@ bench: $(BENCH)/.ready  ## Speed beside PyTorch and other libraries, into docs/b
 	$(BENCH)/bin/python benchmarks/volterra.py --write
 	$(BENCH)/bin/python benchmarks/accuracy.py --write
 	$(BENCH)/bin/python benchmarks/digits.py --write
+	$(BENCH)/bin/python benchmarks/dimension.py --write
 	$(BENCH)/bin/python benchmarks/scaling.py --write
 	$(BENCH)/bin/python benchmarks/startup.py --write
 	$(BENCH)/bin/python benchmarks/overhead.py --write

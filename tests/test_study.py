@@ -97,7 +97,7 @@ def test_one_row_for_each_run_seed_and_record_and_one_for_a_failure(folder):
 def test_the_summary_has_the_intervals_of_the_seeds(folder):
     found = outcomes(folder)
     table = summary(folder, found).set_index("run")
-    curve = found["delayed"].curve()
+    curve = found["delayed"].windows()
     assert table.loc["delayed", "best"] == pytest.approx(curve[:, curve.mean(axis=0).argmin()].mean())
     assert table.loc["delayed", "best_low"] < table.loc["delayed", "best"] < table.loc["delayed", "best_high"]
     assert "at least 2 points" in table.loc["impossible", "reason"]
@@ -115,6 +115,18 @@ def test_what_is_finished_is_not_run_again_and_what_is_missing_is(folder, monkey
     assert trained == ["impossible"]  # a run that failed is tried again
     larger = StudyFolder.create(folder.path, folder.title, [*folder.runs, tiny("wide", network=fr.MLP(5, 1))])
     assert [run.name for run in larger.missing()] == ["impossible", "wide"]
+
+
+def test_a_window_is_the_mean_of_its_records():
+    one = synthetic(GOOD, np.arange(1.0, 91.0)[None] * np.ones((2, 1)))
+    windows = one.windows()
+    assert windows.shape == (2, 20)
+    np.testing.assert_allclose(windows[0, [0, 1, -1]], [2.5, 7.0, 88.0])  # 90 records in twenty windows of four or five
+    assert one.best_step() == 40
+    np.testing.assert_allclose(one.best(), 2.5)
+    few = synthetic(GOOD, np.array([[3.0, 1.0, 2.0], [3.0, 1.0, np.nan]]))
+    np.testing.assert_allclose(few.best(), 1.0)
+    assert few.best_step() == 20
 
 
 def test_pairing_cancels_what_the_seeds_share():

@@ -60,6 +60,13 @@ def test_every_problem_has_a_loss_by_its_own_recipe_and_by_one_sample(name, key)
     assert to_text(from_text(to_text(equation))) == to_text(equation)
 
 
+def test_the_fractional_equation_can_be_made_where_the_volume_of_the_ball_underflows():
+    """In 100 dimensions it is 2e-40, and a node's weight must not carry the area of the sphere, which would be 0 in single precision."""
+    problem = fr.problems.FractionalPoisson(100)
+    assert problem.domain.mass > 0
+    assert [float(integral.measure(jnp.zeros(100)).mass) for integral in problem.integrals] == [1.0, 1.0]
+
+
 def critical_slab(secondaries, near, order=24):
     r"""Half the thickness at which a slab keeps up its own flux, and that flux at quarters of it, by discrete ordinates.
 

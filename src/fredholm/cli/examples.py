@@ -87,16 +87,18 @@ study.yaml:
     delayed: {method: delayed-target, n: 1, batch: 400}
   grid: {width: [32, 64], learning-rate: [1e-3, 1e-4]}"""
 REPRODUCE = """\
-Each figure is drawn in the paper's layout, with the published numbers beside ours. Each claim gets a verdict: holds, does not hold, or not
-resolved at this scale. Figures of one scale share their runs. The estimated time is printed first.
+Each figure is drawn in the paper's layout, with the published numbers beside ours. Each claim gets a verdict: holds, does not hold, or
+open. Figures of one scale share their runs. The estimated time is printed first.
 
-  smoke    a few steps of every run: does it work?
-  laptop   4 seeds and 10 000 to 20 000 steps of most runs; about an hour a figure on 2 cores
-  paper    100 seeds and 200 000 steps, as published: for a cluster
+  smoke     a few steps of every run: does it work?
+  laptop    4 seeds and 10 000 to 20 000 steps of most runs; about an hour a figure on 2 cores
+  headline  4 seeds and 200 000 steps; all is what decides the main claims: Figures 1 to 6, Figure 4 with six methods
+  paper     100 seeds and 200 000 steps, as published: for a cluster
 
 examples:
   fredholm reproduce figure-1 --scale laptop
   fredholm reproduce all --scale laptop                       finished runs are not repeated
+  fredholm reproduce all --scale headline                     the same command again goes on where it was left
   fredholm reproduce figure-4 --scale paper --scheduler tcp://10.0.0.1:8786"""
 NEW = """\
 The file holds a small equation with comments: change it into your own. Kinds: memory (limits that move with x), weak (the divergence

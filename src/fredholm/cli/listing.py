@@ -34,7 +34,7 @@ def show(options: Namespace) -> int:
     print(f"  {', '.join(ACTIVATIONS)}")
     _heading("schedules", "--schedule NAME: how the learning rate changes over the run")
     _table(SCHEDULES)
-    _heading("figures", "fredholm reproduce NAME --scale smoke|laptop|paper")
+    _heading("figures", "fredholm reproduce NAME --scale smoke|laptop|headline|paper")
     for name, make in FIGURES.items():
         _entry(name, str(make.__doc__).rstrip("."))
     return 0

@@ -166,7 +166,7 @@ def _add_reproduce(commands: _Commands) -> None:
     summary = "reproduce a figure of the paper, beside the published numbers"
     reproduce = commands.add(studies.reproduce, "reproduce NAME --scale SCALE [options]", summary, examples.REPRODUCE)
     reproduce.add_argument("figure", metavar="NAME", help="figure-1 to figure-21, or all")
-    reproduce.add_argument("--scale", metavar="SCALE", default="smoke", help="smoke, laptop or paper (default: smoke)")
+    reproduce.add_argument("--scale", metavar="SCALE", default="smoke", help="smoke, laptop, headline or paper (default: smoke)")
     reproduce.add_argument("--estimate", action="store_true", help="only print what would run and how long it would take")
     _add_where(reproduce)
     reproduce.add_argument("--out", metavar="DIR", help="the folder of all figures of a scale (default: runs/reproduce-<scale>)")

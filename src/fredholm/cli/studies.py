@@ -38,9 +38,9 @@ def study(options: Namespace) -> int:
 
 def reproduce(options: Namespace) -> int:
     """`fredholm reproduce`: one figure, or all of them in order."""
-    from fredholm.paper.reproduction.catalogue import FIGURES
+    from fredholm.paper.reproduction.catalogue import figures
 
-    names = list(FIGURES) if options.figure == "all" else [options.figure]
+    names = figures(options.scale) if options.figure == "all" else [options.figure]
     folders = {name: _figure_folder(name, options) for name in names}
     if len(names) > 1 or options.estimate:
         _print_plans(folders)
@@ -112,9 +112,9 @@ def _finish(folder: StudyFolder, found: Mapping[str, Outcome]) -> list[str]:
     judged, pictures, note, published = [], {}, "", []
     if "figure" in folder.about and "scale" in folder.about:
         from fredholm.paper.reproduction.catalogue import figure
-        from fredholm.paper.reproduction.claims import Results
         from fredholm.paper.reproduction.draw import draw
         from fredholm.paper.reproduction.tables import Beside, beside
+        from fredholm.study.outcome import Results
 
         chosen = figure(str(folder.about["figure"]), str(folder.about["scale"]))
         findings = [(claim.text, claim.assess(Results(found))) for claim in chosen.claims]

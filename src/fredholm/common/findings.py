@@ -20,6 +20,10 @@ class Finding(NamedTuple):
         return self.level in ("warning", "error")
 
 
+class Unresolved(Exception):  # noqa: N818 - it is an answer, not an error
+    """A question has nothing to go by; the message says why."""
+
+
 class Report:
     """The result of `check` or `diagnose`. `findings` holds everything, `symptoms` only warnings and errors. `ok` is True without
     symptoms. It prints itself."""

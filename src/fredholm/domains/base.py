@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import equinox as eqx
@@ -173,11 +174,13 @@ class AbstractDomain(eqx.Module):
 
 
 def _base_nodes(bases: tuple[Base, ...], key: Key[Array, ""], n: int) -> Float[Array, "n k"]:
-    """n independent nodes of the base measure. Equal axes share one call of the generator, since every call has to be compiled."""
-    if len(set(bases)) <= 1:
+    """n independent nodes of the base measure. Equal neighbours share one call of the generator, since every call has to be compiled."""
+    groups = [(base, len(list(equal))) for base, equal in groupby(bases)]
+    if len(groups) <= 1:
         return bases[0].draw(key, n * len(bases)).reshape(n, len(bases)) if bases else jnp.zeros((n, 0))
-    keys = jax.random.split(key, len(bases))
-    return jnp.stack([base.draw(keys[axis], n) for axis, base in enumerate(bases)], axis=-1)
+    keys = jax.random.split(key, len(groups))
+    drawn = [base.draw(keys[index], n * axes).reshape(n, axes) for index, (base, axes) in enumerate(groups)]
+    return jnp.concatenate(drawn, axis=-1)
 
 
 class AbstractDistribution(AbstractDomain):

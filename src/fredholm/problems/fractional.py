@@ -9,9 +9,10 @@ from jaxtyping import Array, Float
 
 from fredholm.common.checks import positive_integer, real
 from fredholm.domains.combined import Point, Product
+from fredholm.domains.directions import Directions
 from fredholm.domains.distributions import PowerLaw
 from fredholm.domains.flat import Interval
-from fredholm.domains.round import Ball, Sphere, unit_sphere_area
+from fredholm.domains.round import Ball
 from fredholm.equation.conditions import Condition
 from fredholm.equation.equation import Equation
 from fredholm.equation.operators import derivative, directional
@@ -36,17 +37,17 @@ class Jumps(eqx.Module):
         return surface_distance(x) ** (-self.order / 2) * extended(u, x)
 
     def near(self, u: Function, x: Place, t: Float[Array, "p"]) -> Float[Array, ""]:
-        r"""$\frac{\alpha\,r_0^{2-\alpha/2}}{2(2-\alpha)\,|S|}\,\partial_\xi^2 u(x + s r_0 b\,\xi)$."""
-        room, jump, direction = surface_distance(x), t[0], t[1:-2]
+        r"""$\frac{\alpha\,r_0^{2-\alpha/2}}{2(2-\alpha)}\,\partial_\xi^2 u(x + s r_0 b\,\xi)$."""
+        room, jump, direction = surface_distance(x), t[0], t[1:-2] / math.sqrt(len(x))
         there = x + (t[-2] + t[-1]) * room * jump * direction
         bend = directional(lambda p: directional(u, p, direction), there, direction)
-        return self.order * room ** (2 - self.order / 2) / (2 * (2 - self.order)) * bend / unit_sphere_area(len(x))
+        return self.order * room ** (2 - self.order / 2) / (2 * (2 - self.order)) * bend
 
     def far(self, u: Function, x: Place, t: Float[Array, "p"]) -> Float[Array, ""]:
-        r"""$\frac{r_0^{-\alpha/2}}{2\,|S|}\,\big(u(x + r\xi) + u(x - r\xi)\big)$ with $r = r_0/b'$."""
+        r"""$\frac{r_0^{-\alpha/2}}2\,\big(u(x + r\xi) + u(x - r\xi)\big)$ with $r = r_0/b'$."""
         room = surface_distance(x)
-        jump = room / t[0] * t[1:]
-        return room ** (-self.order / 2) * (extended(u, x + jump) + extended(u, x - jump)) / (2 * unit_sphere_area(len(x)))
+        jump = room / t[0] * t[1:] / math.sqrt(len(x))
+        return room ** (-self.order / 2) * (extended(u, x + jump) + extended(u, x - jump)) / 2
 
     def source(self, x: Place) -> Float[Array, ""]:
         r"""$\alpha\,r_0^{\alpha/2} f(x)/(C\,|S|)$; C and f share the factors that grow with d."""
@@ -81,7 +82,7 @@ class FractionalPoisson(Equation):
     def __init__(self, dim: int = 2, order: float = 1.5):
         """`dim` is d, at least 2; `order` is α, between 0 and 2."""
         dim, self.order = positive_integer("dim", dim, least=2), real("order", order, low=0.01, high=1.99)
-        alpha, jumps, directions, between = self.order, Jumps(self.order), Sphere((0.0,) * dim), Interval(-0.5, 0.5)
+        alpha, jumps, directions, between = self.order, Jumps(self.order), Directions(dim, "sphere"), Interval(-0.5, 0.5)
         super().__init__(
             domain=Ball((0.0,) * dim),
             f=jumps.here,

@@ -85,7 +85,7 @@ class JumpDiffusion(Equation):
             y=process.source,
             conditions=[Condition(Product(cube, Point(1.0)), mean_square, weight=10.0)],
             exact=mean_square,
-            defaults=MANY_DIMENSIONS.defaults(MLP(128, 3, "silu", scaled=False), 6_000, 500),
+            defaults=MANY_DIMENSIONS.defaults(MLP(512, 1, "silu", scaled=False), 6_000, 500),
         )
 
     def recipe(self) -> dict[str, Any]:

@@ -131,7 +131,7 @@ def _row(folder: StudyFolder, run: Run, one: Outcome | None, palette: Mapping[st
 
 def _result(one: Outcome, color: str) -> Result:
     best, end = (bootstrap_interval(values[one.kept()], least=0.0) for values in (one.best(), one.last()))
-    step = int(one.steps[one.best_record()]) if len(one.steps) else None
+    step = one.best_step() if len(one.steps) else None
     return Result(
         color, metric_name(one.metric), best, end, step, len(one.seeds), int((~one.good).sum()), one.seconds, one.evaluations, one.diagnosis
     )

@@ -62,7 +62,7 @@ def summary(folder: StudyFolder, found: Mapping[str, Outcome]) -> "pandas.DataFr
         row |= {
             "metric": one.metric,
             "failed_seeds": int((~one.good).sum()),
-            "best_step": int(one.steps[one.best_record()]) if len(one.steps) else 0,
+            "best_step": one.best_step(),
         }
         for name, values in {"best": one.best(), "last": one.last(), **{f"final_{m}": v for m, v in one.scores.items()}}.items():
             mean, low, high = bootstrap_interval(values[kept], least=0.0)

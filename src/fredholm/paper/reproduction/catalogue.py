@@ -12,6 +12,11 @@ _MADE = {name.replace("_", "-"): make for part in _PARTS for name, make in vars(
 FIGURES: Mapping[str, Callable[[Scale], Figure]] = {name: _MADE[name] for name in (f"figure-{number}" for number in range(1, 22))}
 
 
+def figures(scale: str) -> list[str]:
+    """The figures that `all` is at a scale, in order."""
+    return list((SCALES[scale].figures if scale in SCALES else None) or FIGURES)
+
+
 def figure(name: str, scale: str) -> Figure:
     """A figure at a scale."""
     if name not in FIGURES:

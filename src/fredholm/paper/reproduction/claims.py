@@ -1,51 +1,47 @@
-"""The paper's statements as checks on measured data: verdicts from intervals over seeds, matched where two runs are compared."""
+"""The paper's statements on best errors as checks: which run is better, how much settings matter."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from fredholm.common.statistics import bootstrap_interval
-from fredholm.paper.reproduction.verdicts import Assessment, Unresolved, Verdict
+from fredholm.common.findings import Unresolved
+from fredholm.common.selection import Interval, chosen, crossed, interval_of, least_difference, widest
+from fredholm.paper.reproduction.checking import COMPARABLE, Check, above, below, unless, within
+from fredholm.paper.reproduction.verdicts import Assessment, Verdict
 from fredholm.report.plots.names import number, with_interval
-from fredholm.study.outcome import Outcome, paired
+from fredholm.study.outcome import Outcome, Results, failed_in, matched, multiple, paired, short, still_falling
 from fredholm.study.run import Run
-
-SHORTEST = 2000  # steps: a training shorter than this says nothing of where methods end
-
-
-class Results:
-    """The finished runs, by key: figures that share a run share its result."""
-
-    def __init__(self, found: Mapping[str, Outcome]):
-        self._found = {one.run.key: one for one in found.values()}
-
-    def __call__(self, run: Run) -> Outcome:
-        """The outcome of a run; `Unresolved` where there is none, or where it was trained too short to say anything."""
-        one = self._found.get(run.key)
-        if one is None:
-            raise Unresolved(f"{run.name} has no result")
-        if run.settings.steps < SHORTEST:
-            raise Unresolved(f"{run.settings.steps} steps are too few to say")
-        return one
-
-
-Check = Callable[[Results], Assessment]
 
 
 def better(first: Run, second: Run, factor: float = 1.0) -> Check:
-    """The first run's best error is below `factor` times the second's, on matched seeds."""
+    """The first run's best error is below `factor` times the second's, on matched seeds. Whichever wins, no seed of it may have failed, and
+    the other must have come to its end."""
 
     def check(results: Results) -> Assessment:
         a, b = results(first), results(second)
-        if not a.good.any() or not b.good.any():
-            failed = [one.run.name for one in (a, b) if not one.good.any()]
-            verdict = Verdict.FAILS if not a.good.any() else Verdict.HOLDS
-            return Assessment(verdict, f"every seed of {' and of '.join(failed)} failed.")
-        ratio = paired(a, b).ratio
-        verdict = _below(ratio, factor)
-        if verdict is Verdict.HOLDS and not a.good.all():
-            verdict = Verdict.OPEN  # the remaining seeds speak for the winner; those that failed do not
-        return Assessment(verdict, f"{_short(first)} / {_short(second)} = {with_interval(ratio)}.{_failures(a, b)}")
+        ratio, evidence = _ratio(a, b)
+        verdict = below(ratio, factor)
+        winner, loser = (a, b) if verdict is Verdict.HOLDS else (b, a)
+        return unless(verdict, evidence, failed_in(winner), still_falling(loser))
+
+    return check
+
+
+def comparable(first: Run, second: Run) -> Check:
+    """The first run is comparable to the second in the paper's sense: not worse by more than a factor 2."""
+    return better(first, second, COMPARABLE)
+
+
+def unimproved(run: Run, constant: float, share: float = 0.5) -> Check:
+    """The best error stays above a share of what a constant predictor scores."""
+
+    def check(results: Results) -> Assessment:
+        one = results(run)
+        logs = one.logs()[one.kept()] - np.log(constant)
+        ratio = multiple((float(crossed(logs).mean()), interval_of(chosen(logs))[1], interval_of(crossed(logs))[2]))
+        evidence = f"{short(run)} / a constant = {with_interval(ratio)}, wanted above {share:g}."
+        verdict = above(ratio, share)
+        return unless(verdict, evidence, still_falling(one)) if verdict is Verdict.HOLDS else unless(verdict, evidence, failed_in(one))
 
     return check
 
@@ -55,176 +51,88 @@ def similar(first: Run, second: Run, factor: float) -> Check:
 
     def check(results: Results) -> Assessment:
         a, b = results(first), results(second)
-        ratio = paired(a, b).ratio
-        _, low, high = ratio
-        evidence = f"{_short(first)} / {_short(second)} = {with_interval(ratio)}; wanted within a factor {factor:g}.{_failures(a, b)}"
-        if low > 1 / factor and high < factor:
-            return Assessment(Verdict.HOLDS if a.good.all() and b.good.all() else Verdict.OPEN, evidence)
-        return Assessment(Verdict.FAILS if high < 1 / factor or low > factor else Verdict.OPEN, evidence)
+        ratio, evidence = _ratio(a, b)
+        verdict = within(ratio, factor)
+        evidence += f" Wanted within a factor {factor:g}."
+        if verdict is Verdict.HOLDS:
+            return unless(verdict, evidence, failed_in(a, b), still_falling(a, b))
+        winner, loser = (a, b) if ratio[0] < 1 else (b, a)
+        return unless(verdict, evidence, failed_in(winner), still_falling(loser))
 
     return check
 
 
-def turns_up(run: Run, factor: float = 1.2) -> Check:
-    """The error at the end is above its best by a factor."""
-
-    def check(results: Results) -> Assessment:
-        one = results(run)
-        if not one.good.all():
-            return Assessment(Verdict.HOLDS, f"{int((~one.good).sum())} of {len(one.good)} seeds of {_short(run)} failed.")
-        ratio = _exp(bootstrap_interval(np.log(one.last() / one.best())))
-        at = int(one.steps[one.best_record()])
-        evidence = f"{_short(run)}: best at step {at:,}; end / best = {with_interval(ratio)}, wanted above {factor:g}."
-        return Assessment(_below(_inverse(ratio), 1 / factor), evidence)
-
-    return check
-
-
-def stable(run: Run, factor: float = 1.2) -> Check:
-    """No seed failed, and the error at the end is within a factor of its best."""
-    return negated(turns_up(run, factor))
-
-
-def larger(first: Run, second: Run, quantity: str, factor: float = 1.0) -> Check:
-    """A recorded quantity is larger by a factor at the end of the first run than of the second."""
-
-    def check(results: Results) -> Assessment:
-        a, b = results(first), results(second)
-        shared = min(len(a.run.seeds), len(b.run.seeds))
-        ratio = _exp(bootstrap_interval(np.log(a.last(quantity)[:shared] / b.last(quantity)[:shared])))
-        evidence = (
-            f"{quantity.replace('_', ' ')} of {_short(first)} / of {_short(second)} = {with_interval(ratio)}, wanted above {factor:g}."
-        )
-        return Assessment(_below(_inverse(ratio), 1 / factor), evidence)
-
-    return check
-
-
-def floors(run: Run, variance: str, factor: float = 1.5) -> Check:
-    """The loss ends within a factor of a variance; both variances are named."""
-
-    def check(results: Results) -> Assessment:
-        one = results(run)
-        loss, integration, excess = (one.last(name) for name in ("loss", "integration_variance", "excess_variance"))
-        ratio = _exp(bootstrap_interval(np.log(loss / one.last(variance))))
-        evidence = f"{_short(run)}: loss {number(loss.mean())}, integration variance {number(integration.mean())}, "
-        evidence += f"excess variance {number(excess.mean())}; loss / {variance.replace('_', ' ')} = {with_interval(ratio)}."
-        inside = ratio[1] > 1 / factor and ratio[2] < factor
-        outside = ratio[2] < 1 / factor or ratio[1] > factor
-        return Assessment(Verdict.HOLDS if inside else Verdict.FAILS if outside else Verdict.OPEN, evidence)
-
-    return check
+def _ratio(a: Outcome, b: Outcome) -> tuple[Interval, str]:
+    """The first's best error as a multiple of the second's, and that in words."""
+    ratio = paired(a, b).ratio
+    if not np.isfinite(ratio[0]):
+        raise Unresolved(f"{short(a.run)} and {short(b.run)} have no window in which all seeds have an error")
+    gone = [short(one.run) for one in (a, b) if not one.good.any()]
+    lost = f" Every seed of {' and of '.join(gone)} failed; its best is from before." if gone else ""
+    some = failed_in(*(one for one in (a, b) if one.good.any()))
+    return ratio, " ".join(filter(None, [f"{short(a.run)} / {short(b.run)} = {with_interval(ratio)}.{lost}", some]))
 
 
 def interior(runs: Sequence[Run]) -> Check:
-    """Of runs in order, the best of those between the first and the last is better than both."""
+    """Of runs in order, the best of those between the first and the last is better than both. Which one that is, other seeds choose."""
 
     def check(results: Results) -> Assessment:
-        means = [_mean_best(results(run)) for run in runs]
-        if not np.isfinite(means[1:-1]).any():
-            raise Unresolved(f"none of the runs between {_short(runs[0])} and {_short(runs[-1])} has an error that is a number")
-        best = runs[1 + int(np.nanargmin(means[1:-1]))]
-        found = every(better(best, runs[0]), better(best, runs[-1]))(results)
-        return Assessment(found.verdict, f"In order {', '.join(map(number, means))}: {found.evidence}")
+        found = [results(run) for run in runs]
+        logs = [one.logs()[rows] for one, rows in zip(found, matched(*found), strict=True)]
+        inner = np.concatenate(logs[1:-1], axis=1)
+        if not np.isfinite(inner).all(axis=0).any():
+            raise Unresolved(f"none of the runs between {short(runs[0])} and {short(runs[-1])} has an error that is a number")
+        ratios = [multiple(least_difference(inner, logs[place])) for place in (0, -1)]
+        against = [
+            f"the best between / {short(runs[place])} = {with_interval(ratio)}" for place, ratio in zip((0, -1), ratios, strict=True)
+        ]
+        evidence = f"In order {', '.join(number(_mean_best(one)) for one in found)}: {', '.join(against)}."
+        verdicts = [below(ratio, 1.0) for ratio in ratios]
+        some = failed_in(*(one for one in found if one.good.any()))
+        if set(verdicts) == {Verdict.HOLDS}:
+            return unless(Verdict.HOLDS, evidence, some, still_falling(found[0], found[-1]))
+        verdict = Verdict.FAILS if Verdict.FAILS in verdicts else Verdict.OPEN
+        return unless(verdict, evidence, some, still_falling(*found[1:-1]))
 
     return check
-
-
-def every(*checks: Check) -> Check:
-    """All of them."""
-
-    def check(results: Results) -> Assessment:
-        found = [one(results) for one in checks]
-        verdicts = {finding.verdict for finding in found}
-        together = Verdict.FAILS if Verdict.FAILS in verdicts else Verdict.OPEN if Verdict.OPEN in verdicts else Verdict.HOLDS
-        return Assessment(together, " ".join(finding.evidence for finding in found))
-
-    return check
-
-
-def negated(check: Check) -> Check:
-    """The opposite."""
-    opposite = {Verdict.HOLDS: Verdict.FAILS, Verdict.FAILS: Verdict.HOLDS, Verdict.OPEN: Verdict.OPEN}
-
-    def turned(results: Results) -> Assessment:
-        found = check(results)
-        return Assessment(opposite[found.verdict], found.evidence)
-
-    return turned
-
-
-def spread(runs: Sequence[Run]) -> Callable[[Results], float]:
-    """The largest of the best errors over the smallest: how sensitive a method is."""
-
-    def value(results: Results) -> float:
-        means = [_mean_best(results(run)) for run in runs]
-        return float(np.nanmax(means) / np.nanmin(means))
-
-    return value
 
 
 def more_robust(first: Sequence[Run], second: Sequence[Run]) -> Check:
-    """The first method's best errors vary less from setting to setting than the second's: seed by seed, the range of their logarithms."""
+    """The first method's best errors vary less from setting to setting than the second's: largest over smallest."""
 
     def check(results: Results) -> Assessment:
-        ranges = [_log_range(results, runs) for runs in (first, second)]
-        difference = bootstrap_interval(ranges[0] - ranges[1])
-        evidence = (
-            f"largest / smallest error over the settings: {number(spread(first)(results))} against {number(spread(second)(results))}; "
-        )
-        evidence += f"difference of the logarithms, seed by seed: {with_interval(difference)}."
-        return Assessment(_below(difference, 0.0), evidence)
+        (a_under, a_over), (b_under, b_over) = (_ranges(results, runs)[:2] for runs in (first, second))
+        difference = float(np.mean(a_under - b_under)), interval_of(a_under - b_over)[1], interval_of(a_over - b_under)[2]
+        sizes = " against ".join(number(float(np.exp(under.mean()))) for under in (a_under, b_under))
+        evidence = f"Largest / smallest error over the settings: {sizes}; the ratio of the two is {with_interval(multiple(difference))}."
+        return unless(below(difference, 0.0), evidence, still_falling(*map(results, {run.key: run for run in (*first, *second)}.values())))
 
     return check
 
 
 def sensitive(runs: Sequence[Run], factor: float = 2.0) -> Check:
-    """A method's best error changes by more than a factor from setting to setting: seed by seed, largest over smallest."""
+    """A method's best error changes by more than a factor from setting to setting. Other seeds choose the two settings."""
 
     def check(results: Results) -> Assessment:
-        ratio = _exp(bootstrap_interval(_log_range(results, runs)))
-        evidence = f"largest / smallest error over the settings, seed by seed: {with_interval(ratio)}, wanted above {factor:g}."
-        return Assessment(_below(_inverse(ratio), 1 / factor), evidence)
+        under, _, low, high = _ranges(results, runs)
+        # That it is not sensitive takes every pair: the largest upper end of all.
+        upper = max(interval_of(high[:, s] - low[:, t])[2] for s in range(len(runs)) for t in range(len(runs)) if s != t)
+        ratio = multiple((float(under.mean()), interval_of(under)[1], upper))
+        evidence = f"Largest / smallest error over the settings = {with_interval(ratio)}, wanted above {factor:g}."
+        return unless(above(ratio, factor), evidence, still_falling(*map(results, runs)))
 
     return check
 
 
-def _log_range(results: Results, runs: Sequence[Run]) -> np.ndarray:
-    """For each seed the range of the logarithms of its best errors; a seed that failed somewhere has none."""
+def _ranges(results: Results, runs: Sequence[Run]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The range over the settings, from below and from above, seed by seed; and each setting's logarithm, cautiously low and high."""
     found = [results(run) for run in runs]
-    failed = [_short(one.run) for one in found if not one.good.all()]
-    if failed:
-        raise Unresolved(f"seeds of {', '.join(failed)} failed")
-    logs = np.log(np.stack([one.best() for one in found]))
-    return logs.max(axis=0) - logs.min(axis=0)
-
-
-def _failures(*found: Outcome) -> str:
-    """What a comparison leaves out."""
-    lost = [f"{int((~one.good).sum())} of {len(one.good)} seeds of {_short(one.run)}" for one in found if not one.good.all()]
-    return f" Without {' and '.join(lost)}, which failed." if lost else ""
-
-
-def _below(interval: tuple[float, float, float], level: float) -> Verdict:
-    """Whether a whole interval is below a level; undecided where it straddles it, or there is none."""
-    _, low, high = interval
-    return Verdict.HOLDS if high < level else Verdict.FAILS if low > level else Verdict.OPEN
-
-
-def _exp(interval: tuple[float, float, float]) -> tuple[float, float, float]:
-    mean, low, high = (float(np.exp(value)) for value in interval)
-    return mean, low, high
-
-
-def _inverse(interval: tuple[float, float, float]) -> tuple[float, float, float]:
-    mean, low, high = interval
-    return 1 / mean, 1 / high, 1 / low
+    if reason := failed_in(*found):
+        raise Unresolved(reason.rstrip("."))
+    logs = [one.logs()[rows] for one, rows in zip(found, matched(*found), strict=True)]
+    low, high = (np.stack([pick(values) for values in logs], axis=1) for pick in (chosen, crossed))
+    return *widest(low, high), low, high
 
 
 def _mean_best(one: Outcome) -> float:
-    values = one.best()[one.kept()]
-    return float(np.mean(values)) if np.isfinite(values).any() else float("nan")
-
-
-def _short(run: Run) -> str:
-    return run.name.partition(": ")[2]
+    return float(np.mean(one.best()[one.kept()]))

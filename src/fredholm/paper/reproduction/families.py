@@ -53,6 +53,8 @@ class Scale(NamedTuple):
     record_every: int | None  # None: a hundredth of the run
     batch: int | None = None  # the most points x in a step; None: as published
     radial: int = 500  # radii and directions of the score in high dimension
+    methods: tuple[str, ...] | None = None  # of Figure 4, as published; None: all eleven
+    figures: tuple[str, ...] | None = None  # what `all` is at this scale, in order of weight; None: every figure
 
 
 LAPTOP = {
@@ -66,6 +68,15 @@ LAPTOP = {
 SCALES = {
     "smoke": Scale("smoke", dict.fromkeys(LAPTOP, Budget(40, 2)), (2, 3), (3,), 10, 16, 60),
     "laptop": Scale("laptop", LAPTOP, (2, 5, 10), (10,), None),
+    "headline": Scale(
+        "headline",
+        dict.fromkeys(LAPTOP, Budget(200_000, 4)),
+        (2, 5, 10),
+        (10,),
+        None,
+        methods=(PLAIN, "Standard (N=100)", "QMC (N=100)", TARGET, "Delayed Target (N=10)", "Delayed Target (N=100)"),
+        figures=("figure-5", "figure-1", "figure-6", "figure-4", "figure-2", "figure-3"),
+    ),
     "paper": Scale("paper", dict.fromkeys(LAPTOP, Budget(200_000, 100)), tuple(range(2, 11)), (8, 9, 10), 2000),
 }
 
@@ -192,7 +203,7 @@ GAUSS_NODES, LEJA_NODES = (3, 14, 28, 45, 66, 91, 120, 153, 190), (3, 6, 10, 15,
 
 
 def high_dimension(scale: Scale, dim: int) -> dict[str, Run]:
-    """The eleven methods of Figure 4 in d dimensions, by their published names."""
+    """The methods of Figure 4 in d dimensions, by their published names: eleven, or those of the scale."""
     problem = single_charge(scale, dim)
 
     def run(what: str, method: AbstractMethod, rule: AbstractRule, batch: int) -> Run:
@@ -203,7 +214,7 @@ def high_dimension(scale: Scale, dim: int) -> dict[str, Run]:
 
     plain, both = Standard(), DoubleSampling()
     gauss, leja = smolyak(Gauss(1), GAUSS_NODES[dim - 2], False), smolyak(Leja(1), LEJA_NODES[dim - 2], True)
-    return {
+    found = {
         "Standard (N=1)": run("standard N=1", plain, MonteCarlo(2), 500),
         "Standard (N=100)": run("standard N=100", plain, MonteCarlo(101), 10),
         "Double Sampling (N=1)": run("double sampling N=1", both, MonteCarlo(2), 500),
@@ -216,6 +227,7 @@ def high_dimension(scale: Scale, dim: int) -> dict[str, Run]:
         "Delayed Target (N=10)": run("delayed target N=10", DelayedTarget(0.996, 4.0, 250.0, main=6), MonteCarlo(5), 100),
         "Delayed Target (N=100)": run("delayed target N=100", DelayedTarget(0.996, 4.0, 100.0, main=51), MonteCarlo(50), 10),
     }
+    return found if scale.methods is None else {name: found[name] for name in scale.methods}
 
 
 def more_samples(scale: Scale, dim: int) -> dict[str, dict[float, Run]]:

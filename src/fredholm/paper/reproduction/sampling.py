@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
-from fredholm.paper.reproduction.claims import better, every, negated, similar
+from fredholm.paper.reproduction import statements as say
+from fredholm.paper.reproduction.checking import every, negated
+from fredholm.paper.reproduction.claims import better, similar
 from fredholm.paper.reproduction.families import (
     MAXWELL,
     NAMES,
@@ -43,16 +45,19 @@ def _sampling(scale: Scale, figure: int, family: Family) -> Row:
     ]
     claims = [
         Claim(
-            f"{name}: a larger batch does not help standard (64 and 400 within a factor 1.25).", similar(plain[400.0], plain[64.0], 1.25)
+            f"{name}: a larger batch does not help standard (64 and 400 within a factor 1.25).",
+            similar(plain[400.0], plain[64.0], 1.25),
+            say.BATCH_STANDARD,
         ),
-        Claim(f"{name}: a larger batch helps the delayed target (400 against 8).", better(target[400.0], target[8.0])),
+        Claim(f"{name}: a larger batch helps the delayed target (400 against 8).", better(target[400.0], target[8.0]), say.BATCH_DELAYED),
         Claim(
             f"{name}: deterministic sampling with N=1 does not remedy the bias: the delayed target is better.",
             better(target[400.0], even[1]),
+            say.NO_REMEDY,
         ),
-        Claim(f"{name}: deterministic sampling improves with N=100.", better(even[100], even[1])),
+        Claim(f"{name}: deterministic sampling improves with N=100.", better(even[100], even[1]), say.LARGE_N),
     ]
-    own = "Not the paper's: deterministic N={} beats the delayed target with N=1 at equal budget"
+    own = "deterministic N={} beats the delayed target with N=1 at equal budget"
     claims += [Claim(f"{name}: {own.format(n)}.", better(even[n], target[400.0])) for n in (10, 100)]
     return panels, claims
 
@@ -75,11 +80,12 @@ def figure_18(scale: Scale) -> Figure:
     panels = [Lines(name, "N", lines, published(18, "poisson-single-charge", quantity, name)) for name, lines in series.items()]
     (gauss_angle, gauss_normals), (qmc_angle, qmc_normals) = (list(lines.values()) for lines in series.values())
     claims = [
-        Claim("Gauss: the angle beats two normals (64 against 63 + 1 nodes).", better(gauss_angle[64], gauss_normals[63])),
-        Claim("QMC: the angle beats two normals (N=64).", better(qmc_angle[64], qmc_normals[64])),
+        Claim("Gauss: the angle beats two normals (64 against 63 + 1 nodes).", better(gauss_angle[64], gauss_normals[63]), say.ONE_ANGLE),
+        Claim("QMC: the angle beats two normals (N=64).", better(qmc_angle[64], qmc_normals[64]), say.ONE_ANGLE),
         Claim(
             "Quadrature is hurt by more than 3, QMC by less.",
             every(better(gauss_angle[64], gauss_normals[63], 1 / 3), negated(better(qmc_angle[64], qmc_normals[64], 1 / 3))),
+            say.QUADRATURE_SENSITIVE,
         ),
     ]
     return Figure(18, "The integration variable", [panels], claims)
@@ -106,11 +112,11 @@ def figure_20(scale: Scale) -> Figure:
     claims = []
     for dim, series in by_dimension.items():
         target, main, both, plain = (series[name] for name in names)
-        for most in (3, 5):
+        for most, balanced, more in ((3, None, None), (5, say.BALANCED, say.MAIN_SAMPLES)):
             half, given = (most + 1) // 2, f"d = {dim}: at N+N' = {most + 1},"
             claims += [
-                Claim(f"{given} N=N'={half} beats N'={most}, N=1.", better(both[half], main[most])),
-                Claim(f"{given} N'={most}, N=1 beats N={most}, N'=1.", better(main[most], target[most])),
+                Claim(f"{given} N=N'={half} beats N'={most}, N=1.", better(both[half], main[most]), balanced),
+                Claim(f"{given} N'={most}, N=1 beats N={most}, N'=1.", better(main[most], target[most]), more),
             ]
         claims.append(Claim(f"d = {dim}: more samples help standard (500 against 100).", better(plain[500], plain[100])))
     note = "" if len(scale.high) > 2 else f"Only d = {', '.join(map(str, scale.high))}."
@@ -133,7 +139,8 @@ def figure_21(scale: Scale) -> Figure:
         target = delayed(scale, family)
         for rate in (1e-4, 5e-3):
             text = f"{name}: the learning rate does not cure the bias of standard: at {rate:g} it is still worse than the delayed target."
-            claims.append(Claim(text, better(target, runs[rate])))
-        claims.append(Claim(f"{name}: learning rates 5e-4 and 2e-3 are within a factor 1.25.", similar(runs[5e-4], runs[2e-3], 1.25)))
+            claims.append(Claim(text, better(target, runs[rate]), say.RATES))
+        near = similar(runs[5e-4], runs[2e-3], 1.25)
+        claims.append(Claim(f"{name}: learning rates 5e-4 and 2e-3 are within a factor 1.25.", near, say.RATES))
     more = [delayed(scale, family) for family in (POISSON, MAXWELL, SMOLUCHOWSKI)]
     return Figure(21, "The learning rate of standard training", rows, claims, more)

@@ -1,7 +1,9 @@
 """Figures 16, 17 and 19: the parameters of delayed targets."""
 
 from fredholm.methods.delayed_target import DelayedTarget
+from fredholm.paper.reproduction import statements as say
 from fredholm.paper.reproduction.claims import better, interior
+from fredholm.paper.reproduction.endings import cures, turns_up
 from fredholm.paper.reproduction.families import (
     MAXWELL,
     NAMES,
@@ -36,16 +38,19 @@ def _targets(scale: Scale, figure: int, family: Family) -> Row:
         Bars(f"{name}: τ", {f"tau={t:g}": one for t, one in tau.items()}, bars(figure, kind, "tau (DT N=1)")),
         Bars("λ", {f"lambda={w:g}": one for w, one in pull.items()}, bars(figure, kind, "lambda (DT N=1)")),
     ]
-    smallest, usual = pull[LAMBDAS[kind][0]], pull[base.regularization]
-    claims = [Claim(f"{name}: τ has an interior optimum.", interior([*tau.values()]))]
+    smallest, usual, largest = (pull[w] for w in (LAMBDAS[kind][0], base.regularization, LAMBDAS[kind][-1]))
+    claims = [Claim(f"{name}: τ has an interior optimum.", interior([*tau.values()]), say.INNER_TAU)]
     if family is POISSON:
-        claims.append(Claim("Poisson: a small λ diverges (λ=0.1 is worse than λ=1 by more than 3).", better(usual, smallest, 1 / 3)))
+        claims.append(Claim("Poisson: a small λ diverges (λ=0.1).", turns_up(smallest, 1.5), say.SMALL_PULL))
     else:
         claims.append(Claim(f"{name}: a small λ is worse than the base.", better(usual, smallest)))
+    if family is not SMOLUCHOWSKI:
+        claims.append(Claim(f"{name}: a large λ is worse than the base.", better(usual, largest), say.LARGE_PULL))
     if base.split is not None:
         split = {m: run(mark("M", m, base.split), DelayedTarget(base.tau, base.regularization, m)) for m in SPLITS}
         panels.append(Bars("M", {f"M={m:g}": one for m, one in split.items()}, bars(figure, kind, "M (DT N=1)")))
-        claims.append(Claim(f"{name}: M trades bias for variance: an interior optimum.", interior([*split.values()])))
+        claims.append(Claim(f"{name}: a small M is worse than the base.", better(split[base.split], split[SPLITS[0]]), say.BIASED_SPLIT))
+        claims.append(Claim(f"{name}: a large M is worse than the base.", better(split[base.split], split[SPLITS[-1]]), say.LARGE_SPLIT))
     return panels, claims
 
 
@@ -74,8 +79,11 @@ def figure_19(scale: Scale) -> Figure:
     ]
     slow, fast = grid[128.0]["tau=0.8"], grid[16.0]["tau=0.6"]
     claims = [
-        Claim("λ = 64 has an interior optimum of τ.", interior([*grid[64.0].values()])),
+        Claim("λ = 64 has an interior optimum of τ.", interior([*grid[64.0].values()]), say.TAU_PEAK),
         Claim("τ = 0.75 has an interior optimum of λ.", interior([lines["tau=0.75"] for lines in grid.values()])),
-        Claim("The slowest target (τ=.8, λ=128) is worse than the fastest (τ=.6, λ=16).", better(fast, slow)),
+        Claim(
+            "τ = 0.75 turns up with λ = 16 and not with λ = 128.", cures(grid[128.0]["tau=0.75"], grid[16.0]["tau=0.75"]), say.PULL_STABLE
+        ),
+        Claim("The slowest target (τ=.8, λ=128) is worse than the fastest (τ=.6, λ=16).", better(fast, slow), say.SPEED),
     ]
     return Figure(19, "τ and λ together, Maxwell", [panels], claims)

@@ -4,13 +4,16 @@ import enum
 from collections.abc import Callable
 from typing import NamedTuple
 
+from fredholm.common.findings import Unresolved
+from fredholm.paper.reproduction.statements import Statement
+
 
 class Verdict(enum.Enum):
     """The value is the word."""
 
     HOLDS = "holds"
     FAILS = "does not hold"
-    OPEN = "not resolved at this scale"
+    OPEN = "open"
 
 
 class Assessment(NamedTuple):
@@ -20,15 +23,12 @@ class Assessment(NamedTuple):
     evidence: str
 
 
-class Unresolved(Exception):  # noqa: N818 - it is an answer, not an error
-    """A check has nothing to go by."""
-
-
 class Claim(NamedTuple):
     """A statement of the paper, or about it."""
 
     text: str
     check: Callable[..., Assessment]  # of the results of a study
+    statement: Statement | None = None  # the paper's own; None: ours
 
     def assess(self, results: object) -> Assessment:
         """The verdict."""
