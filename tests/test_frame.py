@@ -61,3 +61,18 @@ def test_an_infinite_limit_is_seen_in_its_direction():
 def test_a_bounded_volterra_equation_stays_inside():
     found = frame_of(fr.problems.Volterra())
     assert (found.low, found.high, found.reaches_outside) == ((0.0,), (5.0,), False)
+
+
+def test_given_rows_and_samples_have_the_box_of_all_of_them():
+    """One sample at each x, and far more rows than are drawn: the box of the points is exact."""
+    rng = np.random.default_rng(0)
+    state = rng.uniform(-1.0, 1.0, (5000, 2))
+    problem = fr.Equation(
+        domain=fr.Offline(point=state, next=0.9 * state[:, None]),
+        f=lambda u, x: u(x.point),
+        integrals=fr.Integral(lambda x: fr.Given(x.next), lambda u, x, t: 0.9 * u(t)),
+    )
+    frame = frame_of(problem)
+    np.testing.assert_allclose(frame.domain_low, state.min(axis=0), rtol=1e-6)
+    np.testing.assert_allclose(frame.domain_high, state.max(axis=0), rtol=1e-6)
+    assert not frame.reaches_outside

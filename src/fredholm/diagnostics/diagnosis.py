@@ -144,11 +144,12 @@ def _of_given(method: AbstractMethod, subject: Trained, found: Moments | None) -
     cause = "the standard loss with one given sample at each x is biased by the variance of u over the samples; use DelayedTarget()"
     if found is None:
         return [Finding("warning", "bias", f"{cause}.", {"method": DelayedTarget()})] if squared else []
+    # A small residual may be a large error: 1/(1 − γ) times as much for a discount γ. So a biased loss is named wherever it shows.
+    if squared and found.is_wrong and found.relative > SOLVED:
+        return [Finding("warning", "bias", f"{found}: {cause}.", {"method": DelayedTarget()})]
     if not found.is_wrong or found.relative <= UNSOLVED:
         more = f" ({cause}, where it is large)" if squared else ""
         return [Finding("ok", "moments", f"{found}{more}")]
-    if squared:
-        return [Finding("warning", "bias", f"{found}: {cause}.", {"method": DelayedTarget()})]
     return [Finding("warning", "moments", f"{found}: the equation is not solved in the mean. Use more steps, or a larger network.")]
 
 

@@ -62,6 +62,12 @@ class Offline(AbstractDistribution):
         rows = self._order()[len(self.columns["point"]) - self._kept_out if self.held_out else 0 :]
         return Record(**{name: jnp.asarray(column, float)[rows] for name, column in self.columns.items()})
 
+    def extremes(self) -> Record:
+        """The rows with the least and the largest of each coordinate of their points, stacked."""
+        points = np.asarray(self.columns["point"])
+        rows = np.concatenate([points.argmin(axis=0), points.argmax(axis=0)])
+        return Record(**{name: jnp.asarray(column, float)[rows] for name, column in self.columns.items()})
+
     def map(self, z: Float[Array, "1"]) -> tuple[Record, Float[Array, ""]]:
         row = z[0].astype(int) if self.held_out == 0 else jnp.asarray(self._order())[z[0].astype(int)]
         return Record(**{name: jnp.asarray(column, float)[row] for name, column in self.columns.items()}), jnp.ones(())

@@ -11,6 +11,7 @@ from jaxtyping import Array, Float
 
 from fredholm.common.compiling import compiled_once
 from fredholm.domains.base import AbstractDomain, Atoms, Base
+from fredholm.domains.offline import Offline
 from fredholm.equation.equation import Equation
 from fredholm.equation.residual import AbstractResidual, Place, network_point
 from fredholm.functions.field import Field
@@ -107,7 +108,8 @@ def _places(law: AbstractDomain, reach: float) -> Any:
     drawn = jax.vmap(law.sample)(jax.random.split(jax.random.key(3), DRAWN))
     if law.samples is not None or not law.bases:
         return drawn
-    return jax.tree.map(lambda *parts: jnp.concatenate(parts), drawn, _extremes(law, reach))
+    ends = law.extremes() if isinstance(law, Offline) else _extremes(law, reach)
+    return jax.tree.map(lambda *parts: jnp.concatenate(parts), drawn, ends)
 
 
 def _extremes(measure: AbstractDomain, reach: float) -> Any:
