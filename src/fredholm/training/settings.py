@@ -35,7 +35,7 @@ GENERAL = Defaults(
 )
 MOST_SEEDS, LARGEST_SEED = 100_000, 2**63 - 1  # seeds at once, and the largest number that files can hold
 LEFT_TO_AUTO = ("rule", "optimizer", "batch", "average")  # chosen by a pilot where they are not given
-SECOND_ORDER_STEPS = 200
+SECOND_ORDER_STEPS, NOISY_STEPS = 200, 2000  # with nodes without noise, and where nodes are random or not chosen yet
 SECOND_ORDER_ROWS, LARGEST_BATCH = 512, 256  # points of all residuals together, and of the equation
 NODES = {0: 1, 1: 32, 2: 12}  # Gauss nodes on an axis, by the number of axes, where none are given
 FINE = 1e-5  # a tolerance below this needs double precision
@@ -126,7 +126,7 @@ def for_second_order(problem: Equation, given: Defaults) -> Defaults:
     at_last = rule or problem.defaults.rule or GENERAL.rule
     assert at_last is not None
     if isinstance(method, Auto) or any(one.is_random for one in problem.rules(at_last)):
-        return Defaults()
+        return Defaults(steps=NOISY_STEPS)
     areas = 1 + sum(not isinstance(condition.law, Point) for condition in problem.conditions)
     return Defaults(method, rule, steps=SECOND_ORDER_STEPS, batch=min(SECOND_ORDER_ROWS // areas, LARGEST_BATCH), average=0.0)
 
