@@ -13,7 +13,10 @@ else
 FIGURES ?= figure-1 figure-2 figure-3 figure-4 figure-5 figure-6 figure-7 figure-8 figure-16 figure-20 figure-21
 endif
 
-.PHONY: help venv demo test lint docs reproduce bench bench-quick clean
+SEED ?= $(shell date +%s)
+EXAMPLES ?= 5000
+
+.PHONY: help venv demo test attack lint docs reproduce bench bench-quick clean
 
 help:  ## What there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -31,6 +34,9 @@ demo: venv  ## The bias of the integral loss and its cure, as tables and a page;
 
 test: venv  ## The whole suite
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+attack: venv  ## Random input, damaged folders, kills and many solves; SEED=1 EXAMPLES=5000; docs/reliability.md has what it found
+	$(BIN)/python tests/attack.py --seed $(SEED) --examples $(EXAMPLES)
 
 lint: venv  ## Style and types
 	$(BIN)/ruff check .

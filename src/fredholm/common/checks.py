@@ -2,8 +2,8 @@
 
 import difflib
 import math
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -113,6 +113,14 @@ def instance(name: str, value: Kind, kind: type | tuple[type, ...], example: str
         hint = f" Write {value.__name__}(...), with its parentheses." if isinstance(value, type) and issubclass(value, kind) else ""
         raise ValueError(f"{name}: got {shortened(value)}; expected for instance {example}.{hint}")
     return value
+
+
+def sequence(name: str, value: object) -> tuple[Any, ...]:
+    """Several things as a tuple, or a `ValueError` that names the argument."""
+    is_one = isinstance(value, (str, bytes, Mapping, type)) or (isinstance(value, np.ndarray) and not value.ndim)
+    if is_one or not isinstance(value, Iterable):
+        raise ValueError(f"{name}: got {shortened(value)}; expected several, as a tuple or a list.")
+    return tuple(value)
 
 
 def nearest(kind: str, name: object, known: Iterable[str]) -> ValueError:

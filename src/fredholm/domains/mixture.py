@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from fredholm.common.checks import real
+from fredholm.common.checks import real, sequence
 from fredholm.domains.base import AbstractDistribution, AbstractDomain, Base
 
 
@@ -20,12 +20,13 @@ class Mixture(AbstractDistribution):
     shares: tuple[float, ...]  # s, which sum to 1
 
     def __init__(self, parts: Sequence[AbstractDomain], shares: Sequence[float] | None = None):
-        self.parts = tuple(parts)
+        self.parts = sequence("Mixture parts", parts)
         if not self.parts or not all(isinstance(part, AbstractDomain) and part.is_finite for part in self.parts):
             raise ValueError(f"Mixture parts: got {parts!r}; expected distributions, for instance (Normal((0.0,)), Normal((1.0,), 0.1)).")
         if len({part.dimension for part in self.parts}) > 1:
             raise ValueError(f"Mixture parts: got {[part.dimension for part in self.parts]} dimensions; expected the same.")
-        given = [1.0] * len(self.parts) if shares is None else [real("Mixture shares", share, low=0.0) for share in shares]
+        shares = [1.0] * len(self.parts) if shares is None else sequence("Mixture shares", shares)
+        given = [real("Mixture shares", share, low=0.0) for share in shares]
         if len(given) != len(self.parts) or not sum(given) > 0:
             raise ValueError(f"Mixture shares: got {shares!r}; expected {len(self.parts)} numbers of at least 0, not all 0.")
         self.shares = tuple(share / sum(given) for share in given)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
+from fredholm.common.checks import instance
 from fredholm.domains.base import AbstractDomain, Base
 
 
@@ -21,6 +22,9 @@ class Warped(AbstractDomain):
     edges: Sequence[Sequence[float]] | Float[Array, "_ _"]  # for each axis: 0 = first edge < ... < last edge = 1
 
     def __check_init__(self) -> None:
+        instance("Warped domain", self.domain, AbstractDomain, "Interval(0.0, 1.0)")
+        if not hasattr(self.edges, "__len__"):
+            raise ValueError(f"Warped edges: got {self.edges!r}; expected a list of edges for each axis.")
         if self.domain.samples is not None:
             raise ValueError(
                 f"Warped: {type(self.domain).__name__} has only the samples that were given; use MonteCarlo(n) without importance."

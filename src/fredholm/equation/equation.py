@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from fredholm.common.checks import instance, positive_integer, real, shortened
+from fredholm.common.compiling import filter_compiled
 from fredholm.common.keys import Keys
 from fredholm.domains.base import AbstractDomain, Place
 from fredholm.domains.combined import Law
@@ -174,7 +175,7 @@ def residuals(equation: Equation, rules: Sequence[AbstractRule]) -> Iterator[tup
         start += len(residual.integrals)
 
 
-@eqx.filter_jit
+@filter_compiled
 def _at_points(exact: Callable[..., Any], points: Float[Array, "n d"]) -> Float[Array, "n m"]:
     return jax.vmap(lambda x: as_vector("exact", exact(x)))(points)
 

@@ -9,7 +9,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from fredholm.common.checks import instance, nearest, positive_integer
+from fredholm.common.checks import instance, nearest, positive_integer, sequence
+from fredholm.common.compiling import filter_compiled
 from fredholm.common.linear_algebra import orthonormal_columns
 from fredholm.domains.base import AbstractDomain
 
@@ -86,7 +87,7 @@ class AbstractEvaluation(eqx.Module):
     metrics: eqx.AbstractVar[tuple[str, ...]]  # every metric that makes sense here
 
     def __check_init__(self):
-        for name in (self.score, *self.metrics):
+        for name in (self.score, *sequence("metrics", self.metrics)):
             if name not in METRICS:
                 raise nearest("metric", name, METRICS)
 
@@ -114,6 +115,6 @@ class Evaluation(AbstractEvaluation):
         return _drawn(self.at, min(n or self.n, self.n))
 
 
-@eqx.filter_jit
+@filter_compiled
 def _drawn(at: AbstractDomain, n: int) -> Float[Array, "n d"]:
     return jax.vmap(at.sample)(jax.random.split(jax.random.key(2024), n))

@@ -5,7 +5,7 @@ from typing import Any
 
 import equinox as eqx
 
-from fredholm.common.checks import numbers
+from fredholm.common.checks import numbers, sequence
 
 
 class View(eqx.Module):
@@ -45,6 +45,8 @@ class View(eqx.Module):
         self.through, self.low, self.high = (tuple(map(float, numbers(name, point).ravel())) for name, point in points.items())
         if len(self.low) != 2 or len(self.high) != 2 or not all(a < b for a, b in zip(self.low, self.high, strict=True)):
             raise ValueError(f"View low, high: got {low!r} and {high!r}; expected two corners of a rectangle, low < high in both axes.")
+        if len(along := sequence("View along", along)) != 2:
+            raise ValueError(f"View along: got {along!r}; expected two different inputs, counted from 0.")
         first, second = along
         if first == second or (self.through and not all(0 <= axis < len(self.through) for axis in (first, second))):
             raise ValueError(f"View along: got {along!r}; expected two different inputs, counted from 0.")

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from fredholm.common.checks import positive_integer
+from fredholm.common.checks import positive_integer, sequence
 from fredholm.functions.axes import AbstractAxis, Loop, Ray, Segment, WholeLine, harmonics, polynomials
 from fredholm.functions.frame import Frame
 from fredholm.functions.protocol import AbstractNetwork
@@ -34,8 +34,8 @@ class Chebyshev(AbstractNetwork):
         if degree is None or isinstance(degree, (int, np.integer)):
             self.degree = None if degree is None else positive_integer("Chebyshev degree", degree, least=0)
         else:
-            self.degree = tuple(positive_integer("Chebyshev degree", one, least=0) for one in degree)
-        self.axes = tuple(axes)
+            self.degree = tuple(positive_integer("Chebyshev degree", one, least=0) for one in sequence("Chebyshev degree", degree))
+        self.axes = sequence("Chebyshev axes", axes)
         if self.axes and isinstance(self.degree, tuple) and len(self.degree) != len(self.axes):
             raise ValueError(f"Chebyshev degree: got {len(self.degree)} degrees for {len(self.axes)} axes; expected one for each.")
 
@@ -96,7 +96,8 @@ class Fourier(Chebyshev):
 
     def __init__(self, degree: int | Sequence[int] | None = None, axes: Sequence[AbstractAxis] = (), periodic: Sequence[int] | None = None):
         super().__init__(degree, axes)
-        self.periodic = None if periodic is None else tuple(periodic)
+        counted = () if periodic is None else sequence("Fourier periodic", periodic)
+        self.periodic = None if periodic is None else tuple(positive_integer("Fourier periodic", one, least=0) for one in counted)
 
     def fitted(self, frame: Frame, outputs: int) -> "Fourier":
         return self if self.axes else Fourier(self.degree, self.axes_on(frame), self.periodic)

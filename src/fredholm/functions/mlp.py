@@ -36,7 +36,7 @@ class MLP(AbstractNetwork):
     scaled: bool = True  # map the input to [-1, 1] and the output to the size of u, both found from the equation
 
     def __check_init__(self):
-        if self.activation not in ACTIVATIONS:
+        if not isinstance(self.activation, str) or self.activation not in ACTIVATIONS:
             raise nearest("activation", self.activation, ACTIVATIONS)
 
     def fitted(self, frame: Frame, outputs: int) -> AbstractNetwork:

@@ -7,6 +7,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
+from fredholm.common.checks import real, sequence
 from fredholm.functions.field import Function
 from fredholm.functions.frame import Frame
 from fredholm.functions.protocol import AbstractNetwork, as_network
@@ -15,7 +16,7 @@ Given = tuple[float, ...] | None
 
 
 def _floats(value: Sequence[float] | None) -> Given:
-    return None if value is None else tuple(map(float, value))
+    return None if value is None else tuple(real("Scaled", one) for one in sequence("Scaled", value))
 
 
 class Scaled(AbstractNetwork):

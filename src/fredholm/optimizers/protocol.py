@@ -34,7 +34,7 @@ class Transformation(AbstractOptimizer):
         weights = {"weights": jnp.zeros((2, 2))}
         try:
             jax.eval_shape(lambda w: self.transformation.update(w, self.transformation.init(w), w), weights)
-        except TypeError as error:
+        except (TypeError, AttributeError) as error:
             raise ValueError(
                 f"optimizer: it cannot make a step of a gradient alone ({error}). A line search, as that of optax.lbfgs, compares losses, "
                 "and here every step has points and nodes of its own; give fr.Muon(), fr.Adam(1e-3) or another transformation of gradients."

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from fredholm.common.checks import positive_integer
+from fredholm.common.compiling import filter_compiled
 from fredholm.domains.base import AbstractDomain, Base
 from fredholm.domains.combined import Law, Product
 from fredholm.domains.distributions import Normal
@@ -59,7 +60,7 @@ class RadialGrid(AbstractEvaluation):
     score: str = "mse_normalized"
     metrics: tuple[str, ...] = HIGH_DIMENSION
 
-    @eqx.filter_jit
+    @filter_compiled
     def points(self, n: int | None = None) -> Float[Array, "n d"]:
         key_points, key_directions = jax.random.split(jax.random.key(2024))
         drawn = jax.vmap(self.at.sample)(jax.random.split(key_points, self.draws))

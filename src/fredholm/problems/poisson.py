@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from fredholm.common.checks import nearest, positive_integer, real
+from fredholm.common.checks import nearest, numbers, positive_integer, real
 from fredholm.domains.base import AbstractDomain, Record
 from fredholm.domains.combined import Law
 from fredholm.domains.distributions import PowerLaw
@@ -41,8 +41,8 @@ THREE_CHARGES = ((-0.5, -0.5), (0.0, 0.0), (0.5, 0.5))
 class Charges(eqx.Module):
     r"""Point charges $\rho = \sum_i q_i\,\delta(x - \mu_i)$ and the fields that they make, in closed form in d dimensions."""
 
-    locations: Float[Array, "c d"] = eqx.field(converter=jnp.asarray)  # μ
-    weights: Float[Array, "c"] = eqx.field(converter=jnp.asarray)  # q
+    locations: Float[Array, "c d"] = eqx.field(converter=lambda given: jnp.asarray(numbers("Charges locations", given)))  # μ
+    weights: Float[Array, "c"] = eqx.field(converter=lambda given: jnp.asarray(numbers("Charges weights", given)))  # q
 
     def potential(self, x: Float[Array, "d"]) -> Float[Array, ""]:
         r"""$U(x) = \sum_i \frac{q_i}{2\pi}\ln|x-\mu_i|$ in the plane, $\sum_i q_i\,\frac{|x-\mu_i|^{2-d}}{(2-d)\,|S^{d-1}|}$ elsewhere."""

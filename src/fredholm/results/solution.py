@@ -16,6 +16,7 @@ from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
 from fredholm.common.checks import is_concrete
+from fredholm.common.compiling import filter_compiled
 from fredholm.common.findings import Finding, Report
 from fredholm.common.statistics import bootstrap_interval
 from fredholm.diagnostics.certificate import Certificate, certificates
@@ -530,7 +531,7 @@ def _member(stacked: Field, at: int) -> Field:
     return jax.tree.map(lambda leaf: leaf[at] if eqx.is_array(leaf) else leaf, stacked)
 
 
-@eqx.filter_jit
+@filter_compiled
 def _predict_stacked(u: Field, points: Float[Array, "n d"], of: Callable[..., Any] | None) -> Float[Array, "s n ..."]:
     value = (lambda one, x: one(x)) if of is None else of
     return eqx.filter_vmap(lambda one: jax.vmap(lambda x: jnp.asarray(value(one, x)))(points), in_axes=(eqx.if_array(0),))(u)
