@@ -72,7 +72,7 @@ CALLS = {
     "HalfLine low: got nan; expected a finite": lambda: fr.HalfLine(NAN),
     "Line mean: got 'a'; expected a number": lambda: fr.Line("a"),
     "Interval low: got '0'; expected a number": lambda: fr.Interval("0", 1.0),
-    "Simplex: got 3; expected": lambda: fr.Simplex(3),
+    "Simplex: got 3; expected several": lambda: fr.Simplex(3),
     "Jumps size: got 2.0; expected": lambda: fr.Jumps(0.5, 2.0),
     "PowerLaw high: got 'far'; expected": lambda: fr.PowerLaw(0.0, "far"),
     "Sphere radius: got nan; expected": lambda: fr.Sphere((0.0, 0.0), NAN),

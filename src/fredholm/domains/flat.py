@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from fredholm.common.checks import Number, Numbers, Scalar, Vector, is_concrete, limit, vector
+from fredholm.common.checks import Number, Numbers, Scalar, Vector, is_concrete, limit, sequence, vector
 from fredholm.common.linear_algebra import absolute_determinant, solve
 from fredholm.domains.base import AbstractDomain, Base
 
@@ -88,7 +88,8 @@ class Simplex(AbstractDomain):
     vertices: tuple[Vector, ...]  # v_0, ..., v_d, of shape (d+1, d)
 
     def __init__(self, vertices: Sequence[Numbers] | np.ndarray | Array):
-        if not isinstance(vertices, Sequence | np.ndarray | Array) or np.ndim(vertices) < 1 or len(vertices) < 2:
+        vertices = sequence("Simplex", vertices)
+        if len(vertices) < 2:
             raise ValueError(f"Simplex: got {vertices!r}; expected d+1 vertices in d dimensions, for instance ((0, 0), (1, 0), (0, 1)).")
         self.vertices = tuple(vector("Simplex vertex", vertex) for vertex in vertices)
         if any(len(vertex) != len(self.vertices) - 1 for vertex in self.vertices):
