@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize, SymLogNorm
 
 DECADES = 100.0  # positive values whose inner four fifths span this ratio are shown on a logarithmic scale
-TAILS, FAR = 0.01, 20.0  # values this many times outside of the inner 98 % are singular: they would hide the others
+TAILS, FAR = 0.01, 4.0  # a range so many times that of its inner 98 % has a peak or a singularity, which would hide the rest
 MARGIN = 0.06  # of an axis, beyond the values
 
 
