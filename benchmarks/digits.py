@@ -1,4 +1,4 @@
-"""How many digits a network reaches with `fr.GaussNewton()`, beside first-order steps: `python benchmarks/digits.py [--write]`.
+"""How many digits a network reaches with `fr.GaussNewton()`, and the plain call with a series: `python benchmarks/digits.py [--write]`.
 
 The smooth equations of the zoo and `fr.MLP(32, 2, "tanh")`, from the call that a user writes; medians over 4 seeds, all of them trained at
 once. Seconds include everything, compilation too. First-order: what `fr.solve` does for a network where nothing else is given (a pilot
@@ -23,9 +23,18 @@ PROBLEMS: dict[str, Callable[[], fr.Equation]] = {
     "Fredholm, second kind": fr.problems.FredholmSecondKind,
     "parabolic": fr.problems.Parabolic,
 }
+PLAIN = "fr.solve(problem)"
+ONLY_PLAIN: dict[str, Callable[[], fr.Equation]] = {
+    "Fredholm, first kind": fr.problems.FredholmFirstKind,
+    "coagulation, constant kernel": fr.problems.SmoluchowskiConstant,
+    "coagulation, Golovin": fr.problems.SmoluchowskiGolovin,
+    "fractional interval": fr.problems.FractionalInterval,
+    "transport slab": fr.problems.TransportSlab,
+}
 WAYS: dict[str, dict[str, Any]] = {
     "GaussNewton()": {"optimizer": fr.GaussNewton()},
     "first order": {"method": fr.Auto(), "steps": 2000},
+    PLAIN: {"network": None},
 }
 
 
@@ -34,7 +43,7 @@ def measure(make: Callable[[], fr.Equation], keywords: dict[str, Any]) -> dict[s
     problem = make()
     assert problem.evaluation is not None
     begin = time.perf_counter()
-    solution = fr.solve(problem, network=NETWORK, seeds=SEEDS, progress=False, throw=False, **keywords)
+    solution = fr.solve(problem, seeds=SEEDS, progress=False, throw=False, **{"network": NETWORK, **keywords})
     seconds = time.perf_counter() - begin
     return {"errors": solution.evaluate()[problem.evaluation.score].tolist(), "seconds": seconds, "steps": solution.record.done}
 
@@ -42,7 +51,7 @@ def measure(make: Callable[[], fr.Equation], keywords: dict[str, Any]) -> dict[s
 def main() -> None:
     """Measures, prints, and writes the page if asked to; what --only and --ways leave out stays as it was."""
     parser = arguments(__doc__)
-    parser.add_argument("--only", nargs="+", choices=PROBLEMS, default=list(PROBLEMS), help="these problems")
+    parser.add_argument("--only", nargs="+", choices=[*PROBLEMS, *ONLY_PLAIN], default=[*PROBLEMS, *ONLY_PLAIN], help="these problems")
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS), help="these ways")
     options = parser.parse_args()
     fr.use_all_cores()
@@ -50,12 +59,14 @@ def main() -> None:
     for name in options.only:
         rows.setdefault(name, {})
         for way in options.ways:
-            rows[name][way] = measure(PROBLEMS[name], WAYS[way])
+            if name in ONLY_PLAIN and way != PLAIN:
+                continue
+            rows[name][way] = measure({**PROBLEMS, **ONLY_PLAIN}[name], WAYS[way])
             say(f"{name}, {way}: {rows[name][way]}")
         if options.write:
             write_raw("digits", rows)
     lines = []
-    for name in (name for name in PROBLEMS if name in rows):
+    for name in (name for name in (*PROBLEMS, *ONLY_PLAIN) if name in rows):
         for way, found in rows[name].items():
             errors = np.asarray(found["errors"])
             lines.append([name, way, f"{np.median(errors):.1e}", f"{errors.max():.1e}", found["steps"], f"{found['seconds']:.0f}"])
