@@ -36,13 +36,23 @@ def described(solution: Measured, reasons: Sequence[str]) -> Lines:
         lines.append(("residual", why_not))
     if "estimated_error" in solution.history:
         worst = float(np.max(solution.history["estimated_error"].values[:, -1]))
-        lines.append(("estimate", f"the error of u is about {share(worst)} of u, from a Newton step on other points and nodes"))
+        besides = ", besides what the noise of the data does" if any(one.data for one in kept) else ""
+        lines.append(("estimate", f"the error of u is about {share(worst)} of u, from a Newton step on other points and nodes{besides}"))
     score = solution.score()
     if score is not None:
         name, (mean, low, high) = score
         spread = f"95 % interval over seeds [{low:.3g}, {high:.3g}]" if np.isfinite(low) else "no interval: it needs at least two seeds"
         lines.append(("error", f"{name} {mean:.3g}, {spread}"))
-    return lines + [(name, describe_unknown(values[solution.good])) for name, values in solution.unknowns.items()]
+    return lines + [(name, described_scalar(solution, name)) for name in solution.unknowns]
+
+
+def described_scalar(solution: Measured, name: str) -> str:
+    """A learned scalar in words: with its interval where the data give one, else with its spread over the seeds."""
+    values, history = solution.unknowns[name], solution.history
+    if f"low_{name}" not in history:
+        return describe_unknown(values[solution.good])
+    low, high = (float(history[f"{end}_{name}"].values[0, -1]) for end in ("low", "high"))
+    return f"{values[0]:.5g}, 95 % interval [{low:.5g}, {high:.5g}] from the noise of the data"
 
 
 def describe_quality(found: Sequence[Quality]) -> str:

@@ -3,7 +3,7 @@
 import itertools
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import equinox as eqx
@@ -22,6 +22,7 @@ from fredholm.functions.field import Field
 from fredholm.rules.base import AbstractRule
 from fredholm.rules.resolved import Resolved
 from fredholm.solving.collocation import Block, System, blocks_of
+from fredholm.solving.intervals import intervals_of_unknowns
 from fredholm.solving.newton import FEW_ITERATIONS, Decomposed, Solved, solve_rows
 
 GROWTH = {1: (24, 64, 160), 2: (8, 16, 24), 3: (6, 10, 14)}  # degrees that are tried, for each number of axes
@@ -46,6 +47,7 @@ class Attempt(NamedTuple):
     solved: Solved
     nodes_error: float  # of the integrals, as a share of the integral of |g|
     error: float  # of u, estimated, as a share of u
+    intervals: Mapping[str, tuple[float, float]]  # of learned scalars, where there are data
     seconds: float
 
 
@@ -140,6 +142,7 @@ def attempted(equation: Equation, recipe: Chebyshev, rule: AbstractRule, last: A
         solved,
         max((one.error for one in found), default=0.0),
         estimated_error(check, solved.parameters, u, places_of(equation, blocks[0])),
+        intervals_of_unknowns(system, solved.parameters, equation),
         time.perf_counter() - begin,
     )
 

@@ -104,6 +104,8 @@ class SeriesSolve(AbstractEngine):
         best, count = self.best[0] or attempt, len(self.settings.seeds)
         values = {"loss": best.solved.residual**2, "residual": best.residual, "estimated_error": best.error}
         values |= {f"unknown_{name}": float(value) for name, value in best.u.unknowns.items()}
+        for name, (low, high) in best.intervals.items():
+            values |= {f"low_{name}": low, f"high_{name}": high}
         values |= _scored(self._equations[0], best)
         self.records.append({name: np.full(count, value) for name, value in values.items()})
         self.recorded_steps.append(self.step)
