@@ -5,7 +5,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.stats
+import scipy  # scipy.stats is loaded on first use
 from jaxtyping import Array, Float, Key
 
 from fredholm.common.compiling import compiled_once

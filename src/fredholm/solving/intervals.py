@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
-import scipy.stats
+import scipy  # scipy.stats is loaded on first use
 
 from fredholm.equation.conditions import Data
 from fredholm.equation.equation import Equation
