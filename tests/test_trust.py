@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import curve_fit
 
 import fredholm as fr
+from fredholm.diagnostics.quality import quality
 
 KERNEL = fr.Integral(fr.Interval(0.0, 1.0), lambda u, x, t: 0.5 * x[0] * t[0] * u(t))
 CONTRACTION = fr.Equation(
@@ -81,3 +82,26 @@ def test_infinitely_many_directions_are_counted():
     assert any("not determined" in reason for reason in solution.record.auto["reasons"])
     assert jax.tree.leaves(solution.u)
     assert jnp.isfinite(solution.u(jnp.array([0.5])))
+
+
+# Tolerances: reached means that an independent measurement agrees
+
+
+def test_a_tolerance_is_reached_or_said_not_to_be():
+    problem = fr.problems.Volterra2()
+    reached, not_reached = (
+        fr.solve(problem, fr.Standard(), network=fr.Chebyshev(), seeds=1, tolerance=tolerance) for tolerance in (1e-6, 1e-30)
+    )
+    assert reached.status[0].status is fr.Status.FINISHED
+    assert quality(problem, reached.u).worst < 1e-6
+    assert not_reached.status[0].status is fr.Status.UNREACHED
+    assert any("what limits it" in reason for reason in not_reached.record.auto["reasons"])
+
+
+@pytest.mark.parametrize(("tolerance", "status"), [(0.999, "STOPPED"), (1e-12, "UNREACHED")])
+def test_a_network_stops_at_its_tolerance(tolerance, status):
+    solution = fr.solve(
+        CONTRACTION, fr.Standard(), rule=fr.Gauss(4), network=fr.MLP(8, 1, "tanh"), steps=100, batch=8, seeds=2, tolerance=tolerance
+    )
+    assert {entry.status.name for entry in solution.status} == {status}
+    assert (solution.steps < 100) == (status == "STOPPED")

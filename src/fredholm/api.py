@@ -14,6 +14,7 @@ from fredholm.common.checks import instance, positive_integer
 from fredholm.common.keywords import Unknown, refuse_unknown
 from fredholm.common.tracebacks import with_short_tracebacks
 from fredholm.diagnostics.before import check_settings, warn_if_exact_is_wrong, warn_if_ill_posed
+from fredholm.diagnostics.reached import Reached
 from fredholm.diagnostics.warnings import Warnings
 from fredholm.equation.equation import Defaults, Equation
 from fredholm.functions.protocol import AbstractNetwork
@@ -293,6 +294,8 @@ def _finish(
     callbacks = [*own, Progress(record.label, progress), Interruption(), budget]
     if isinstance(engine, Training):
         callbacks += [AllFailed(), Warnings(engine)]
+        if engine.settings.tolerance is not None:
+            callbacks.append(Reached(engine, engine.settings.tolerance))
     if engine.settings.stop is not None:
         callbacks.append(EarlyStop(engine.settings.stop))
     if folder is None:

@@ -37,6 +37,10 @@ class AbstractCallback:
         """After every chunk; a status ends the training."""
         return None
 
+    def judged(self, training: Watched, ended: Status) -> Status:
+        """How the training ended, seen by the callback; once, before `at_end`."""
+        return ended
+
     def at_end(self, training: Watched, ended: Status) -> None:
         """Once, after the training; `ended` says how."""
 

@@ -68,9 +68,12 @@ class AbstractEngine(ABC):
                 self.advance(min([self.settings.steps, *(callback.next_stop(self) for callback in entered)]))
                 if (ended := _first(callback.after_chunk(self) for callback in entered)) is not None:
                     break
+            ended = ended or Status.FINISHED
             for callback in entered:
-                callback.at_end(self, ended or Status.FINISHED)
-        return ended or Status.FINISHED
+                ended = callback.judged(self, ended)
+            for callback in entered:
+                callback.at_end(self, ended)
+        return ended
 
     def history(self) -> "xarray.Dataset":
         """All records over (seed, step)."""

@@ -11,7 +11,7 @@ class Status(enum.Enum):
 
     FINISHED = "finished"
     UNREACHED = "finished; the tolerance was not reached"
-    STOPPED = "stopped early: the stopping rule was met"
+    STOPPED = "stopped early: the stopping rule or the tolerance was met"
     OUT_OF_TIME = "stopped: the time budget was used up"
     INTERRUPTED = "interrupted"
     NONFINITE = "the loss or the network became non-finite; the last good state is kept"
