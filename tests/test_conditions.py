@@ -208,7 +208,7 @@ def test_learned_scalars_are_saved_printed_and_listed(tmp_path):
     assert solution.unknowns["kappa"].shape == (2,)
     assert not np.allclose(solution.unknowns["kappa"], 0.5)
     assert np.allclose(solution.history["unknown_kappa"].values[:, -1], solution.unknowns["kappa"])
-    assert "seeds from" in str(solution)
+    assert "spread over 2 seeds" in str(solution)
     assert "kappa" in solution.summary()
     loaded = fr.load(solution.save(tmp_path / "run"), problem=equation)
     assert np.array_equal(loaded.unknowns["kappa"], solution.unknowns["kappa"])

@@ -167,8 +167,8 @@ def test_every_argument_is_written_by_name():
         parameters = inspect.signature(type(value)).parameters.values()
         named = {one.name for one in parameters if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)}
         _, written = serialisation.arguments_of(value)
-        # Left out by their recipes: weights of charges that are drawn, which have none, and the published initial density.
-        assert named - set(written) <= {"weights", "initial"}, type(value)
+        # Left out by their recipes: weights of charges that are drawn, which have none, the published initial density, and its gain.
+        assert named - set(written) <= {"weights", "initial", "gain_factor"}, type(value)
     assert to_text(fr.MLP(64, 3, "tanh")) == "MLP(width=64, depth=3, activation='tanh', scaled=True)"
     assert to_text(fr.Adam()) == "Adam(learning_rate=0.001, schedule=ConstantRate(), b1=0.9, b2=0.999, eps=1e-08)"
     assert to_text(fr.Product(fr.Point(0.0), fr.Point())) == "Product(Point(0.0), Point())"

@@ -175,7 +175,7 @@ def test_a_run_that_was_killed_before_its_first_checkpoint_starts_again(tmp_path
     place = tmp_path / "run"
     place.mkdir()
     (place / "history.nc").write_bytes(b"half")
-    assert not work._has_checkpoint(place)
+    assert work._record(place) is None
 
 
 def test_a_finished_run_is_small_loads_and_is_not_continued(folder):

@@ -20,7 +20,7 @@ MOST_COEFFICIENTS = 20_000  # of one output: the normal matrix of more does not 
 
 
 class Chebyshev(AbstractNetwork):
-    r"""$u(x) = \sum_k c_k \prod_i T_{k_i}(s_i(x_i))$, a series in the frame of the equation: the box where u is evaluated.
+    r"""$u(x) = \sum_k c_k T_k(s(x))$ with products of Chebyshev polynomials, on the box where the equation evaluates u.
 
     It is linear in its coefficients, so a linear equation is solved in one step and not trained. Smooth solutions in up to three dimensions
     reach rounding error with a few dozen coefficients on each axis. `degree=None` takes as many as the solution needs. On infinite axes
