@@ -13,7 +13,7 @@ from fredholm.functions.protocol import AbstractNetwork
 
 
 class RandomFeatures(AbstractNetwork):
-    r"""$u(x) = c_0 + c_1^\top z + \sum_j c_j \tanh(w_j^\top z + b_j)$ with $z = (x - m)/s$: a perceptron with one hidden layer, of which
+    r"""$u(x) = c_0 + c_1 \cdot z + \sum_j c_j \tanh(w_j \cdot z + b_j)$ with $z = (x - m)/s$: a perceptron with one hidden layer, of which
     only the last weights are learnt. The others are random, $w_j \sim \mathcal{N}(0, \sigma^2/d)$ and $b_j \sim U(-\sigma, \sigma)$.
 
     It is linear in its coefficients c, so a linear equation is solved in one pass over its samples and not trained, in any number of

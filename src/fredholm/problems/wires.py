@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from fredholm.common.checks import real
+from fredholm.common.checks import real, shortened
 from fredholm.domains.base import Record
 
 FOUR_PI = 4 * np.pi
@@ -108,8 +108,8 @@ def _polygon(vertices: object) -> np.ndarray:
     """The vertices of a closed polygon as an array (m, 3), or a `ValueError` that says what is wrong."""
     try:
         given = np.asarray(vertices, dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError(f"vertices: got {vertices!r}; expected points of 3 coordinates each.") from None
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"vertices: got {shortened(vertices)}; expected points of 3 coordinates each.") from None
     if given.ndim == 3 and given.shape[1:] == (2, 3):
         if not np.allclose(given[:, 1], np.roll(given[:, 0], -1, axis=0)):
             raise ValueError(

@@ -11,13 +11,14 @@ from fredholm.functions.chebyshev import Chebyshev
 from fredholm.methods.standard import Standard
 from fredholm.rules.resolved import Resolved
 from fredholm.solving.series import SeriesSolve
-from fredholm.training.callbacks import AbstractCallback, AfterRecord
+from fredholm.training.callbacks import AbstractCallback, AfterRecord, TimeBudget
 from fredholm.training.fitting import fitted
 from fredholm.training.progress import Watched
 from fredholm.training.settings import RunSettings
 from fredholm.training.status import Status
 
 MOST_AXES = 3  # of u: the coefficients of a series grow like a power of them
+SECONDS = 60.0  # after this no larger series is begun
 GOOD = 1e-5  # a relative residual that networks rarely reach
 HOPELESS = 0.2  # where two series leave more than this share of the terms, a third will not do
 
@@ -48,9 +49,12 @@ def solved_by_series(settings: RunSettings, callbacks: Iterable[AbstractCallback
         return None, []
     with jax.enable_x64(True):
         solve = SeriesSolve(own)
-        solve.run([*callbacks, Hopeless()])
+        ended = solve.run([*callbacks, Hopeless(), TimeBudget(SECONDS)])
+    if ended is Status.INTERRUPTED:
+        raise KeyboardInterrupt
     enough = max(GOOD, settings.tolerance or 0.0)
     if solve.residual <= enough:
+        solve.end_here()
         return solve, []
     left = f"a Chebyshev series leaves a relative residual of {solve.residual:.1e}, and at most {enough:.0e} is wanted"
     return None, [f"a network: {left}, so the solution is not smooth enough for a series"]

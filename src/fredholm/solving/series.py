@@ -77,9 +77,15 @@ class SeriesSolve(AbstractEngine):
             self._record(attempt)
         is_done = found is None or (self.residual <= self.target and None not in self.best)
         if is_done or self.step >= self.settings.steps:
-            first = self.best[0]
-            assert first is not None
-            self.settings = replace(self.settings, steps=max(self.step, 1), network=first.recipe)
+            self.end_here()
+        elif (first := self.best[0]) is not None:
+            self.settings = replace(self.settings, network=first.recipe)
+
+    def end_here(self) -> None:
+        """Makes the best series so far the result."""
+        first = self.best[0]
+        assert first is not None
+        self.settings = replace(self.settings, steps=max(self.step, 1), network=first.recipe)
 
     @property
     def reasons(self) -> list[str]:
