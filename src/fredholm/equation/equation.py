@@ -138,11 +138,6 @@ class Equation(AbstractResidual):
             raise ValueError("this equation has no exact solution: give Equation(exact=...) to compare with one.")
         return _at_points(self.exact, points)
 
-    @property
-    def is_as_published(self) -> bool:
-        """True for the equation that `as_published` returns: a plain solve of it is the published run."""
-        return self.published is not None and self.defaults == self.published
-
     def as_published(self) -> "Equation":
         """The same equation, with the settings of the published run as its defaults."""
         if self.published is None:
