@@ -114,8 +114,8 @@ class System:
         r"""The largest residual of the equation and of its conditions besides data, relative to the terms that cancel in it,
         $\sum_k |\theta_k\,\partial r/\partial\theta_k|$ or r itself, each in the root mean square. Infinite where it is not a number."""
         shares = [0.0]
-        for (value, slope), is_data in zip(self.raw(theta), self._is_data, strict=True):
-            if not is_data:
+        for (value, slope), is_data, weight in zip(self.raw(theta), self._is_data, self._weights, strict=True):
+            if not is_data and weight > 0:
                 terms = _rms(np.maximum(np.abs(slope) @ np.abs(theta), np.abs(value))) + np.finfo(float).tiny
                 shares.append(float(np.max(_rms(value) / terms)))
         return max(shares) if np.isfinite(shares).all() else np.inf
