@@ -77,7 +77,7 @@ def test_high_dimension_has_the_published_nodes_and_volumes(dim):
         problem, method, rule = (settings.part(part) for part in ("problem", "method", "rule"))
         assert settings.batch == volumes
         assert method.evaluations(problem, problem.rules(rule)).of_integrands(1) == nodes
-        assert settings.part("network") == fr.MLP(64, 5, "silu")
+        assert settings.part("network") == fr.MLP(64, 5, "silu", scaled=False)
 
 
 def test_figures_of_one_scale_share_their_runs():

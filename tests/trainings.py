@@ -22,7 +22,7 @@ def volterra():
 
 def poisson():
     problem, optimizer = fr.problems.Poisson(), fr.Adam(4e-3, fr.Cosine())
-    keywords = {"steps": 1000, "seeds": SEEDS, "network": fr.MLP(32, 3), "optimizer": optimizer}
+    keywords = {"steps": 1000, "seeds": SEEDS, "network": fr.MLP(32, 3, scaled=False), "optimizer": optimizer}
     return {
         "standard": fr.solve(problem, fr.Standard(), rule=fr.MonteCarlo(2), batch=200, **keywords),
         "cured": fr.solve(problem, fr.Standard(), rule=fr.Even(17, fr.Rotation()), batch=24, **keywords),
@@ -31,7 +31,7 @@ def poisson():
 
 def maxwell():
     problem, optimizer = fr.problems.Maxwell(), fr.Adam(1e-2, fr.Cosine())
-    keywords = {"steps": 1500, "seeds": SEEDS, "network": fr.MLP(32, 4, "silu"), "optimizer": optimizer, "batch": 20}
+    keywords = {"steps": 1500, "seeds": SEEDS, "network": fr.MLP(32, 4, "silu", scaled=False), "optimizer": optimizer, "batch": 20}
     return {
         "standard": fr.solve(problem, fr.Standard(), rule=fr.MonteCarlo(1), **keywords),
         "cured": fr.solve(problem, fr.Standard(), rule=fr.Even(5, fr.Rotation()), **keywords),

@@ -243,6 +243,7 @@ def test_verbose_shows_the_log_and_quiet_does_not(capsys, monkeypatch):
 # Processes
 
 
+@pytest.mark.scaling
 def test_killed_run_resumes_bit_for_bit_and_two_processes_do_not_share(here, capsys, no_pages):
     (here / "temporary").mkdir()
     arguments = command("solve", "volterra", *LONG, "--checkpoint-every", "10", "--out", "killed")

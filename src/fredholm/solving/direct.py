@@ -34,6 +34,8 @@ MORE_CHECKS = 3  # points on each axis by which a check has more: all of them li
 NORM_POINTS = 300  # points at which errors of u are averaged
 FASTEST = 0.1  # the next coefficients are taken to be at least this share of the last ones
 SAFETY = 2.0  # an estimated error is this many times what was found
+WAVES = 16.0  # starts of Newton's method vary on the largest scales only
+FOUND = 1e-10  # a start that ends at such a residual is good enough
 BASE = 8.0  # functions that nodes are tried on: their coefficients fall to 10^-BASE
 TRIED = 2  # functions that nodes are tried on
 
@@ -189,8 +191,8 @@ def nodes_of(equation: Equation, skeleton: Field, rule: AbstractRule) -> list[Ac
     return found
 
 
-def trials(skeleton: Field) -> list[Field]:
-    """Functions of the class that are positive and vary on all its scales."""
+def trials(skeleton: Field, decades: float = BASE) -> list[Field]:
+    """Functions of the class that are positive and vary on all its scales; their coefficients fall by so many decades."""
     network = skeleton.network
     assert isinstance(network, Series)
     sizes = sizes_of(network.degrees, network.axes)
@@ -198,7 +200,7 @@ def trials(skeleton: Field) -> list[Field]:
     order = np.sum(products / np.maximum(np.array(sizes) - 1, 1), axis=1)
     found = []
     for number in range(TRIED):
-        c = np.random.default_rng(number).normal(size=network.coefficients.shape) * 10.0 ** (-BASE * order)
+        c = np.random.default_rng(number).normal(size=network.coefficients.shape) * 10.0 ** (-decades * order)
         c *= 0.5 / np.sum(np.abs(c), axis=1, keepdims=True)
         c[:, 0] += 1.0
         found.append(eqx.tree_at(lambda u: u.network.coefficients, skeleton, jnp.asarray(c, network.coefficients.dtype)))
@@ -213,11 +215,15 @@ def _from_starts(system: System, skeleton: Field, equation: Equation, last: Atte
     best = solve_rows(system, zero)
     if best.is_affine:
         return best
-    for constant in _constants(equation):
-        coefficients = jnp.zeros_like(skeleton.network.coefficients).at[:, 0].set(constant)
-        start = system.flat(eqx.tree_at(lambda u: u.network.coefficients, skeleton, coefficients))
-        other = solve_rows(system, start)
+    network = skeleton.network
+    assert isinstance(network, Series)
+    constants = [jnp.zeros_like(network.coefficients).at[:, 0].set(value) for value in _constants(equation)]
+    waves = [trial.network.coefficients for trial in trials(skeleton, WAVES)]  # for equations whose rows are flat at a constant
+    for coefficients in (*constants, *waves):
+        other = solve_rows(system, system.flat(eqx.tree_at(lambda u: u.network.coefficients, skeleton, coefficients)))
         best = other if other.residual < 0.5 * best.residual else best
+        if best.residual < FOUND:
+            break
     return best
 
 
