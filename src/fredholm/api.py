@@ -129,29 +129,39 @@ def solve(
     check_settings(settings)
     if precision is None and settings.optimizer.is_second_order:
         announce(["precision: float64, since steps of second order end at an error of about 1e-4 in float32"], progress)
-    engine, auto = None, None
-    if is_plain(given) and problem.published is None:  # of the paper's own problems the best recipe is known
-        engine, reasons = solved_by_series(settings, [Progress("series", progress), Interruption(), budget])
-        auto = {"reasons": reasons, "evaluations": 0, "seconds": 0.0} if reasons else None
+    by_series = is_plain(given) and problem.published is None  # of the paper's own problems the best recipe is known
+    engine, auto = _series(settings, progress, budget) if by_series else (None, None)
     if engine is None:
         settings = fitted(settings, rule is not None)
         settings, auto = _chosen(settings, open_to_auto(problem, given), progress, auto)
         warn_if_ill_posed(settings)
     else:
         settings = engine.settings
-        warn_if_exact_is_wrong(settings)
     with jax.enable_x64(settings.precision == "float64"):
-        engine = engine or engine_for(settings)
-        engine = _begun(engine, start)
+        engine = engine or _begun(engine_for(settings), start)
         if steps is None and isinstance(engine, Training):
-            fitting = within(engine, budget.left)
-            engine = engine if fitting is engine else _begun(fitting, start)
-            if engine.settings.steps < settings.steps:
-                announce([f"{engine.settings.steps} of {settings.steps} steps fit into the time budget"], progress)
+            engine = _within(engine, budget, start, progress)
         record = RunRecord.of(engine.settings, label, auto, origin)
         if folder is not None:
             folder.make()
         return _finish(engine, record, folder, budget, checkpoint_every, progress, throw, callbacks)
+
+
+def _series(settings: RunSettings, progress: Shown, budget: TimeBudget) -> tuple[AbstractEngine | None, dict[str, Any] | None]:
+    """A finished solve by a series, if it is good enough, and why not if it is not."""
+    engine, reasons = solved_by_series(settings, [Progress("series", progress), Interruption(), budget])
+    if engine is not None:
+        warn_if_exact_is_wrong(engine.settings)
+    return engine, {"reasons": reasons, "evaluations": 0, "seconds": 0.0} if reasons else None
+
+
+def _within(engine: Training, budget: TimeBudget, start: Solution | None, progress: Shown) -> Training:
+    """The training with as many steps as fit into the time budget."""
+    fitting = within(engine, budget.left)
+    if fitting is not engine:
+        announce([f"{fitting.settings.steps} of {engine.settings.steps} steps fit into the time budget"], progress)
+        _begun(fitting, start)
+    return fitting
 
 
 def _begun(engine: AbstractEngine, start: Solution | None) -> AbstractEngine:

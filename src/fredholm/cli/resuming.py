@@ -35,9 +35,9 @@ def resume(options: Namespace) -> int:
     source = _source(folder, record.origin, record.settings, options)
     with training_in(folder, source):
         problem = None if source is None else problem_of(source, recorded_options(record.origin, source))
-        parts = {name: own_part(problem, record.settings, name) for name in ("method", "rule", "network", "optimizer")}
+        parts: dict[str, Any] = {name: own_part(problem, record.settings, name) for name in ("method", "rule", "network", "optimizer")}
         stop = None if options.stop_at is None else Tolerance(options.stop_at)
-        limits = {"stop": stop, "minutes": options.minutes, "checkpoint_every": options.checkpoint_every}
+        limits: dict[str, Any] = {"stop": stop, "minutes": options.minutes, "checkpoint_every": options.checkpoint_every}
         solution = resume_run(folder, total, problem=problem, throw=False, progress=True, **parts, **limits)
     return finish({solution.label: solution}, folder)
 
