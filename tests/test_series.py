@@ -189,16 +189,6 @@ EXACT = {
         ),
         1e-10,
     ),
-    "a root at the end, as Abel's equation has": (
-        fr.Equation(
-            Span(0.0, 1.0),
-            lambda u, x: u(x),
-            fr.Integral(BACK, lambda u, x, t: -((x[0] - t[0]) ** -0.5) * u(t)),
-            y=1.0,
-            exact=lambda x: jnp.exp(jnp.pi * x[0]) * jax.scipy.special.erfc(jnp.sqrt(jnp.pi * x[0])),
-        ),
-        1e-5,
-    ),
     "two dimensions with moving limits": (
         fr.Equation(
             fr.Box((0.0, 0.0), (1.0, 1.0)),
@@ -219,6 +209,22 @@ def test_a_series_solves(name):
     assert solution.evaluate()["relative_l2"].max() < tolerance
     assert solution.status[0].status is fr.Status.FINISHED
     np.testing.assert_array_equal(solution.members([[0.5] * equation.inputs])[0], solution.members([[0.5] * equation.inputs])[1])
+
+
+def test_clustered_axes_resolve_a_root_at_the_end():
+    """Abel's equation, whose solution begins like a root, with the kernel as it is written."""
+    equation = fr.Equation(
+        Span(0.0, 1.0),
+        lambda u, x: u(x),
+        fr.Integral(BACK, lambda u, x, t: -((x[0] - t[0]) ** -0.5) * u(t)),
+        y=1.0,
+        exact=lambda x: jnp.exp(jnp.pi * x[0]) * jax.scipy.special.erfc(jnp.sqrt(jnp.pi * x[0])),
+    )
+    clustered, plain = (
+        fr.solve(equation, fr.Standard(), network=fr.Chebyshev(64, (Segment(0.0, 1.0, clustering),)), seeds=1) for clustering in (9.0, 0.0)
+    )
+    assert clustered.evaluate()["relative_l2"][0] < 1e-5
+    assert plain.evaluate()["relative_l2"][0] > 1e-5
 
 
 def test_the_method_makes_no_difference_where_nodes_are_exact():
@@ -276,8 +282,8 @@ def test_the_estimated_error_contains_the_true_one():
     equations = [fr.problems.Volterra2(), fr.problems.FredholmSecondKind(), EXACT["a half-line"][0]]
     inside = []
     for equation in equations:
-        for degree in (6, 10, 14):
+        for degree in (7, 13):
             solution = fr.solve(equation, fr.Standard(), network=fr.Chebyshev(degree), seeds=1)
             inside.append(solution.evaluate()["relative_l2"][0] / float(solution.history["estimated_error"][0, -1]))
-    assert np.mean(np.array(inside) < 1) >= 0.9
+    assert max(inside) < 1
     assert np.median(inside) > 0.01
