@@ -232,7 +232,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(values)
 def test_nested_values_are_read_as_they_were_written(drawn):
     value = made(drawn)
