@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 import jax
 
+from fredholm.diagnostics.quality import quality
 from fredholm.equation.probe import pick, sample_points
 from fredholm.equation.residual import network_point
 from fredholm.functions.chebyshev import Chebyshev
@@ -18,6 +19,8 @@ from fredholm.training.settings import RunSettings
 from fredholm.training.status import Status
 
 MOST_AXES = 3  # of u: the coefficients of a series grow like a power of them
+LARGEST_ERROR = 0.01  # an estimated error above this is no answer
+LENIENT = 100.0  # a residual relative to the equation's own terms may be this much larger
 SECONDS = 60.0  # after this no larger series is begun
 GOOD = 1e-5  # a relative residual that networks rarely reach
 HOPELESS = 0.2  # where two series leave more than this share of the terms, a third will not do
@@ -54,7 +57,25 @@ def solved_by_series(settings: RunSettings, callbacks: Iterable[AbstractCallback
         raise KeyboardInterrupt
     enough = max(GOOD, settings.tolerance or 0.0)
     if solve.residual <= enough:
-        solve.end_here()
-        return solve, []
+        doubt = doubt_of(solve, enough)
+        if not doubt:
+            solve.end_here()
+            return solve, []
+        return None, [f"a network: {doubt}, so a series is not to be trusted here"]
     left = f"a Chebyshev series leaves a relative residual of {solve.residual:.1e}, and at most {enough:.0e} is wanted"
     return None, [f"a network: {left}, so the solution is not smooth enough for a series"]
+
+
+def doubt_of(solve: SeriesSolve, enough: float) -> str:
+    """Why a series with a small residual is not a solution; empty where it is one.
+
+    Large coefficients that cancel make a residual look small beside them. `quality` compares it with the terms of the equation themselves.
+    """
+    best = solve.best[0]
+    assert best is not None
+    if not best.error <= LARGEST_ERROR:
+        return f"the estimated error of a Chebyshev series is {best.error:.1e} of u"
+    with jax.enable_x64(True):
+        measured = quality(solve.settings.problem.for_seed(solve.settings.seeds[0]), best.u)
+    off = max(measured.residual if measured.residual > measured.uncertainty else 0.0, *measured.conditions, 0.0)
+    return f"a Chebyshev series leaves {off:.1e} of the equation's own terms" if off > LENIENT * enough else ""
