@@ -12,6 +12,7 @@ from fredholm.report.plots.style import PALETTE, plain, step_axis
 from fredholm.report.solved import Solved
 
 ODD = 0.02  # the share of means that a logarithmic axis may leave out
+FEW_RECORDS = 10  # up to here each record is a dot
 NOT_PARTS = (
     "loss",
     "integration_variance",
@@ -81,7 +82,8 @@ def loss_parts(solution: Solved) -> list[str]:
 
 def draw_curve(axes: Axes, curve: Curve, color: str, label: str, *, style: str = "-", width: float = 1.6) -> None:
     """The mean as a line, the range as a band, failed seeds as thin dotted lines that end in a cross."""
-    axes.plot(curve.steps, curve.mean, style, color=color, label=plain(label), linewidth=width)
+    marker = "o" if len(curve.steps) <= FEW_RECORDS else None  # a line of one point cannot be seen
+    axes.plot(curve.steps, curve.mean, style, color=color, label=plain(label), linewidth=width, marker=marker, markersize=5)
     axes.fill_between(curve.steps, curve.low, curve.high, color=color, alpha=0.2, linewidth=0)
     for values in curve.failed.values():
         alive = np.isfinite(values)

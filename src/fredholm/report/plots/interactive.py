@@ -9,7 +9,7 @@ from markupsafe import escape
 from plotly.graph_objs.layout import Updatemenu
 from plotly.graph_objs.layout.updatemenu import Button
 
-from fredholm.report.plots.curves import Curve, loss_parts, seed_curve
+from fredholm.report.plots.curves import FEW_RECORDS, Curve, loss_parts, seed_curve
 from fredholm.report.plots.style import colors
 from fredholm.report.solved import Solved
 
@@ -94,7 +94,7 @@ def lines(curve: Curve, name: str, color: str, *, dash: str = "solid", visible: 
             customdata=np.stack([low, high], axis=1),
             hovertemplate="%{y:.3g}  [%{customdata[0]:.3g}, %{customdata[1]:.3g}]",
             line={"color": color, "dash": dash, "width": 2},
-            **common,
+            **{**common, "mode": "lines+markers" if len(curve.steps) <= FEW_RECORDS else "lines"},
         ),
     ]
     for seed, values in curve.failed.items():
