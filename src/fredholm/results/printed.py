@@ -41,7 +41,10 @@ def described(solution: Measured, reasons: Sequence[str]) -> Lines:
     score = solution.score()
     if score is not None:
         name, (mean, low, high) = score
-        spread = f"95 % interval over seeds [{low:.3g}, {high:.3g}]" if np.isfinite(low) else "no interval: it needs at least two seeds"
+        if np.isfinite(low):
+            spread = f"95 % interval over seeds [{low:.3g}, {high:.3g}]" if low < high else "the same for all seeds: nothing is random"
+        else:
+            spread = "no interval: it needs at least two seeds"
         lines.append(("error", f"{name} {mean:.3g}, {spread}"))
     return lines + [(name, described_scalar(solution, name)) for name in solution.unknowns]
 
@@ -101,7 +104,7 @@ def _status(solution: Measured, found: Sequence[Quality]) -> str:
     text = f"{ended}; {well} of {seeds} seeds succeeded"
     if well < good:
         text += f", {good - well} trained to a residual above {share(LARGE)}"
-    return f"{text}, {solution.steps} steps in {solution.seconds:.1f} s"
+    return f"{text}, {solution.steps} step{'s' * (solution.steps != 1)} in {solution.seconds:.1f} s"
 
 
 def _warnings(found: Sequence[Quality]) -> list[str]:

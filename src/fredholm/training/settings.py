@@ -112,7 +112,7 @@ def resolve(
         else positive_integer("record_every", record_every),
         precision or ("float64" if network.is_linear or optimizer.is_second_order or (tolerance or 1.0) < FINE else "float32"),
         None if stop is None else instance("stop", stop, AbstractStop, "fr.Plateau()"),
-        None if tolerance is None else real("tolerance", tolerance, low=0.0),
+        None if tolerance is None else _tolerance(tolerance),
     )
 
 
@@ -194,6 +194,13 @@ def time_budget(minutes: float | None) -> float:
 
 def _first(name: str, *given: Defaults) -> Any:
     return next(value for one in given if (value := getattr(one, name)) is not None)
+
+
+def _tolerance(tolerance: float) -> float:
+    try:
+        return real("tolerance", tolerance, low=0.0)
+    except ValueError as error:
+        raise ValueError(f"{error} Give the relative residual to reach, for instance 1e-8, or leave it out.") from None
 
 
 def _average(average: float) -> float:
