@@ -203,10 +203,25 @@ class Series(eqx.Module):
         kept = np.any(self._last(before), axis=0)
         return Series(jnp.where(kept, self.coefficients, 0.0), self.axes, self.degrees)
 
+    def spectrum(self) -> np.ndarray:
+        """The largest coefficient of each degree, from 0 on: the largest degree of a product of functions is its degree."""
+        sizes = sizes_of(self.degrees, self.axes)
+        order = self.products()
+        for index, axis in enumerate(self.axes):
+            order[:, index] = (order[:, index] + 1) // 2 if isinstance(axis, Loop) else order[:, index]
+        largest = np.max(np.abs(np.asarray(self.coefficients)), axis=0)
+        highest = order.max(axis=1, initial=0)
+        return np.array([largest[highest == degree].max(initial=0.0) for degree in range(max(sizes))])[: int(highest.max()) + 1]
+
+    def products(self) -> np.ndarray:
+        """The functions on each axis of every product, (p, d)."""
+        sizes = sizes_of(self.degrees, self.axes)
+        is_tensor = len(sizes) <= TENSOR_AXES
+        return np.array(list(itertools.product(*map(range, sizes)))) if is_tensor else kept_products(self.degrees, sizes)
+
     def _last(self, before: int = 0) -> list[np.ndarray]:
         """For each axis, which products are in its last twelfth. At least two of its functions: of an odd u every other one is 0."""
         sizes = sizes_of(self.degrees, self.axes)
-        is_tensor = len(sizes) <= TENSOR_AXES
-        order = np.array(list(itertools.product(*map(range, sizes)))) if is_tensor else kept_products(self.degrees, sizes)
+        order = self.products()
         own = [(order[:, axis], size, max(2, size // 12)) for axis, size in enumerate(sizes)]
         return [(index >= size - (1 + before) * width) & (index < size - before * width) for index, size, width in own]

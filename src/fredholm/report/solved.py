@@ -85,6 +85,11 @@ class Solved(Protocol):
         """The learned scalars of each seed."""
         ...
 
+    @property
+    def spectrum(self) -> np.ndarray | None:
+        """The largest coefficient of each degree of a series; None for networks."""
+        ...
+
     def __call__(self, points: ArrayLike | float, *, of: Callable[..., Any] | None = None) -> np.ndarray | Array:
         """The mean prediction."""
         ...

@@ -24,6 +24,7 @@ from fredholm.diagnostics.diagnosis import diagnose
 from fredholm.diagnostics.quality import Quality, qualities
 from fredholm.diagnostics.refined import Refined, refined
 from fredholm.equation.equation import Equation
+from fredholm.functions.chebyshev import Series
 from fredholm.functions.field import Field, Function
 from fredholm.methods.protocol import AbstractMethod, Evaluations, Trained
 from fredholm.report.solved import Shown
@@ -184,6 +185,12 @@ class Solution:
     def unknowns(self) -> dict[str, np.ndarray]:
         """The learned scalars by name, each an array (s,)."""
         return {name: np.asarray(value) for name, value in self._u.unknowns.items()}
+
+    @property
+    def spectrum(self) -> np.ndarray | None:
+        """The largest coefficient of each degree, of the first seed's series; None where u is no series."""
+        first = _member(self._u, 0).network
+        return first.spectrum() if isinstance(first, Series) else None
 
     def members(self, points: ArrayLike | float, *, of: Callable[..., Any] | None = None) -> Values:
         """The prediction of every seed, failed ones included.

@@ -1,6 +1,5 @@
 """A solve: a series in the frame of the equation, with as many coefficients and nodes as it needs."""
 
-import itertools
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +16,7 @@ from fredholm.equation.conditions import Condition
 from fredholm.equation.equation import Equation
 from fredholm.equation.residual import AbstractResidual, call, network_point
 from fredholm.functions.axes import AbstractAxis, Ray, Segment, WholeLine
-from fredholm.functions.chebyshev import TENSOR_AXES, Chebyshev, Series, kept_products, sizes_of
+from fredholm.functions.chebyshev import Chebyshev, Series, sizes_of
 from fredholm.functions.field import Field
 from fredholm.rules.base import AbstractRule
 from fredholm.rules.resolved import Resolved
@@ -196,7 +195,7 @@ def trials(skeleton: Field, decades: float = BASE) -> list[Field]:
     network = skeleton.network
     assert isinstance(network, Series)
     sizes = sizes_of(network.degrees, network.axes)
-    products = np.array(list(itertools.product(*map(range, sizes)))) if len(sizes) <= TENSOR_AXES else kept_products(network.degrees, sizes)
+    products = network.products()
     order = np.sum(products / np.maximum(np.array(sizes) - 1, 1), axis=1)
     found = []
     for number in range(TRIED):
@@ -240,12 +239,10 @@ def _constants(equation: Equation) -> list[float]:
 def _prolonged(system: System, skeleton: Field, last: Attempt) -> np.ndarray:
     """The parameters of the larger series that equals the last one."""
     old, new = last.u.network, skeleton.network
-    if len(old.axes) > TENSOR_AXES:
-        before = [tuple(row) for row in kept_products(old.degrees, sizes_of(old.degrees, old.axes))]
-        place = {tuple(row): index for index, row in enumerate(kept_products(new.degrees, sizes_of(new.degrees, new.axes)))}
-    else:
-        before = list(itertools.product(*map(range, sizes_of(old.degrees, old.axes))))
-        place = {row: index for index, row in enumerate(itertools.product(*map(range, sizes_of(new.degrees, new.axes))))}
+    assert isinstance(old, Series)
+    assert isinstance(new, Series)
+    before = [tuple(row) for row in old.products()]
+    place = {tuple(row): index for index, row in enumerate(new.products())}
     kept = [(index, place[row]) for index, row in enumerate(before) if row in place]
     c = np.zeros(new.coefficients.shape)
     c[:, [at for _, at in kept]] = np.asarray(old.coefficients)[:, [index for index, _ in kept]]

@@ -23,6 +23,7 @@ NOT_PARTS = (
     "regularization_weight",
     "error",
     "error_main",
+    *("residual", "estimated_error", "standard_error", "condition", "dropped", "slowest"),  # of a solve
 )
 
 
@@ -76,7 +77,8 @@ def seed_curve(solution: Recorded, name: str) -> Curve | None:
 
 def loss_parts(solution: Solved) -> list[str]:
     """The names of the parts of the loss, where it has more than one."""
-    parts = [str(name) for name in solution.history if name not in NOT_PARTS and not str(name).startswith("unknown_")]
+    names = map(str, solution.history)
+    parts = [name for name in names if name not in NOT_PARTS and not name.startswith(("unknown_", "low_", "high_"))]
     return parts if len(parts) > 1 else []
 
 

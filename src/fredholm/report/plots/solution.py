@@ -21,6 +21,7 @@ from fredholm.report.plots.panels import (
     symmetric_limit,
 )
 from fredholm.report.plots.scales import Scale, scale_of, spans_decades
+from fredholm.report.plots.series import is_series, spectrum_panel, tried_panel
 from fredholm.report.plots.shown import (
     Lines,
     Plane,
@@ -206,6 +207,8 @@ def _heat_row(
 
 
 def _training_row(solution: Solved, problem: Equation | None, color: str) -> list[Panel]:
+    if is_series(solution):
+        return [lambda axes: spectrum_panel(axes, solution, color), lambda axes: tried_panel(axes, solution, color)]
     row: list[Panel] = []
     error = seed_curve(solution, "error")
     if error is not None:
