@@ -37,6 +37,8 @@ def tried_panel(axes: Axes, solution: Solved, color: str) -> None:
             axes.semilogy(curve.steps, np.maximum(curve.mean, np.finfo(float).tiny), style, color=shade, label=label, markersize=5)
     axes.set_title("the best series so far")
     axes.set_xlabel("series tried")
-    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-    axes.margins(x=0.2, y=0.25)
-    axes.legend()
+    last = solution.steps
+    axes.set_xlim(0.5, 0.5 + max(2.2, 1.6 * last))  # the right third is for the legend
+    axes.set_xticks([int(tick) for tick in MaxNLocator(6, integer=True).tick_values(1, last) if 1 <= tick <= last])
+    axes.margins(y=0.25)
+    axes.legend(loc="upper right")
