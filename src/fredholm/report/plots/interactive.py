@@ -10,7 +10,7 @@ from plotly.graph_objs.layout import Updatemenu
 from plotly.graph_objs.layout.updatemenu import Button
 
 from fredholm.report.plots.curves import FEW_RECORDS, Curve, loss_parts, seed_curve
-from fredholm.report.plots.series import TRIED
+from fredholm.report.plots.series import is_series
 from fredholm.report.plots.style import colors
 from fredholm.report.solved import Solved
 
@@ -38,12 +38,8 @@ def charts(solutions: Mapping[str, Solved], metric: str) -> list[Chart]:
         loss += " A logarithmic scale leaves out values that are not positive."
     bias = "Excess: of the estimated integral, by which the standard loss is biased. Target: that of the target. Integration: of a sample."
     drift = "Root mean square difference between the network and its delayed target."
-    if all(solution.spectrum is not None for solution in solutions.values()):
-        about = (
-            "The best series so far: its residual at other points and nodes, and the error of u that these and the last coefficients show."
-        )
-        tried = _figure(solutions, TRIED)
-        return [] if tried is None else [Chart("series", "Series", about, tried)]
+    if all(map(is_series, solutions.values())):
+        return []  # nothing was trained; the picture has the series that were tried
     made = {
         ("error", "Error", f"Against the exact solution: {metric}."): _figure(solutions, {"error": "error"}),
         ("loss", "Loss", loss): _figure(solutions, {"loss": "loss", **{part: part for part in parts}}, shown=1),
