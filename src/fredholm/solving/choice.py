@@ -31,7 +31,7 @@ class Hopeless(AfterRecord):
 
     def after_record(self, training: Watched) -> Status | None:
         records = training.records
-        return Status.STOPPED if len(records) >= 2 and min(record["residual"].min() for record in records) > HOPELESS else None
+        return Status.STOPPED if len(records) >= 2 and min(record["relative_residual"].min() for record in records) > HOPELESS else None
 
 
 def as_series(settings: RunSettings) -> RunSettings | None:

@@ -108,7 +108,7 @@ class SeriesSolve(AbstractEngine):
     def _record(self, attempt: Attempt) -> None:
         """A record of the best series so far."""
         best, count = self.best[0] or attempt, len(self.settings.seeds)
-        values = {"loss": best.solved.residual**2, "residual": best.residual, "estimated_error": best.error}
+        values = {"loss": best.solved.residual**2, "relative_residual": best.residual, "estimated_error": best.error}
         values |= {f"unknown_{name}": float(value) for name, value in best.u.unknowns.items()}
         for name, (low, high) in best.intervals.items():
             values |= {f"low_{name}": low, f"high_{name}": high}

@@ -23,7 +23,7 @@ NOT_PARTS = (
     "regularization_weight",
     "error",
     "error_main",
-    *("residual", "estimated_error", "standard_error", "condition", "dropped", "slowest"),  # of a solve
+    *("relative_residual", "estimated_error", "standard_error", "condition", "dropped", "slowest"),  # of a solve
 )
 
 

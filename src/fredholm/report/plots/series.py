@@ -7,8 +7,12 @@ from matplotlib.ticker import MaxNLocator
 from fredholm.report.plots.curves import seed_curve
 from fredholm.report.solved import Solved
 
-TRIED = {"residual": "relative residual", "estimated_error": "estimated error of u", "error": "error of u"}  # in the history of a solve
-STYLES = {"residual": ("o-", "#222222"), "estimated_error": ("s--", "#777777")}
+TRIED = {
+    "relative_residual": "relative residual",
+    "estimated_error": "estimated error of u",
+    "error": "error of u",
+}  # in the history of a solve
+STYLES = {"relative_residual": ("o-", "#222222"), "estimated_error": ("s--", "#777777")}
 
 
 def is_series(solution: Solved) -> bool:
