@@ -3,7 +3,7 @@
 import html
 import os
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,11 +12,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
-from fredholm.common.checks import is_concrete, positive_integer
-from fredholm.common.compiling import filter_compiled
+from fredholm.common.checks import positive_integer
 from fredholm.common.findings import Finding, Report
 from fredholm.common.statistics import bootstrap_interval
 from fredholm.diagnostics.certificate import Certificate, certificates
@@ -25,10 +23,12 @@ from fredholm.diagnostics.quality import Quality, qualities
 from fredholm.diagnostics.refined import Refined, refined
 from fredholm.equation.equation import Equation
 from fredholm.functions.chebyshev import Series
-from fredholm.functions.field import Field, Function
+from fredholm.functions.field import Field
 from fredholm.methods.protocol import AbstractMethod, Evaluations, Trained
 from fredholm.report.solved import Shown
+from fredholm.results.dataset import dataset
 from fredholm.results.exported import exported
+from fredholm.results.prediction import MeanNetwork, Predicted, Values, member, predict, rows_of
 from fredholm.results.printed import described
 from fredholm.rules.base import AbstractRule
 from fredholm.storage.files import Arrays
@@ -42,9 +42,6 @@ from fredholm.training.status import SeedStatus, Status, describe_failures
 if TYPE_CHECKING:
     import xarray
     from matplotlib.figure import Figure
-
-BLOCK = 20_000  # points in one prediction
-Values = np.ndarray | Array  # a JAX array only where the points are traced
 
 
 class Solution:
@@ -189,10 +186,10 @@ class Solution:
     @property
     def spectrum(self) -> np.ndarray | None:
         """The largest coefficient of each degree, of the first seed's series; None where u is no series."""
-        first = _member(self._u, 0).network
+        first = member(self._u, 0).network
         return first.spectrum() if isinstance(first, Series) else None
 
-    def members(self, points: ArrayLike | float, *, of: Callable[..., Any] | None = None) -> Values:
+    def members(self, points: ArrayLike | float, *, of: Predicted | None = None) -> Values:
         """The prediction of every seed, failed ones included.
 
         Args:
@@ -204,7 +201,7 @@ class Solution:
         """
         return self._predict(self._u, points, of)
 
-    def __call__(self, points: ArrayLike | float, *, of: Callable[..., Any] | None = None) -> Values:
+    def __call__(self, points: ArrayLike | float, *, of: Predicted | None = None) -> Values:
         """The mean prediction over the seeds that succeeded: `solution(np.linspace(0, 5, 101))`.
 
         It is a JAX function too: `jax.grad(solution)`, `jax.jit` and `jax.vmap` of it work, and then the result is a JAX array.
@@ -267,18 +264,8 @@ class Solution:
         mean = values[self._kept()].mean(axis=0)
         return mean if isinstance(mean, jax.Array) else np.asarray(mean)
 
-    def _predict(self, u: Field, points: ArrayLike | float, of: Callable[..., Any] | None = None) -> Values:
-        if not is_concrete(points):  # inside of jax.grad, jax.jit or jax.vmap, in the precision of the caller
-            known = jax.tree.map(lambda leaf: jnp.asarray(np.asarray(leaf), float) if eqx.is_inexact_array(leaf) else leaf, u)
-            rows, is_one = _rows(jnp.asarray(points, float), u.inputs)
-            values = _predict_stacked(known, rows, of)
-            return values[:, 0] if is_one else values
-        with self._precision():
-            rows, is_one = _rows(jnp.asarray(points, float), u.inputs)
-            # In blocks: a large grid may not fit into the devices' memory for all seeds at once.
-            starts = range(0, max(1, len(rows)), BLOCK)
-            found = np.concatenate([np.asarray(_predict_stacked(u, rows[start : start + BLOCK], of)) for start in starts], axis=1)
-            return found[:, 0] if is_one else found
+    def _predict(self, u: Field, points: ArrayLike | float, of: Predicted | None = None) -> Values:
+        return predict(u, points, of, self.precision)
 
     def evaluate(
         self, points: ArrayLike | None = None, *, problem: Equation | None = None, certificate: bool = False
@@ -315,7 +302,7 @@ class Solution:
             raise ValueError("evaluate: the problem has no evaluation points; give Equation(evaluation=fr.Evaluation(...)).")
         evaluation = problem.evaluation
         with self._precision():
-            points = evaluation.points() if points is None else _rows(jnp.asarray(points, float), problem.inputs)[0]
+            points = evaluation.points() if points is None else rows_of(jnp.asarray(points, float), problem.inputs)[0]
             predictions = jnp.asarray(self.members(points)).reshape(len(self.seeds), len(points), problem.outputs)
             shared = None if problem.is_drawn else problem.truth(points)
             rows = []
@@ -336,7 +323,7 @@ class Solution:
             return self._qualities
         equation = self._problem(problem)
         with self._precision():
-            found = qualities([equation.for_seed(seed) for seed in self.seeds], [_member(self._u, at) for at in range(len(self.seeds))])
+            found = qualities([equation.for_seed(seed) for seed in self.seeds], [member(self._u, at) for at in range(len(self.seeds))])
         if problem is None:
             self._qualities = found
         return found
@@ -356,14 +343,14 @@ class Solution:
         """
         problem, count = self._problem(problem), positive_integer("samples", samples)
         with self._precision():
-            rows, _ = _rows(jnp.asarray(points, float), self.inputs)
+            rows, _ = rows_of(jnp.asarray(points, float), self.inputs)
             return refined(problem, self.u, rows, count, jax.random.fold_in(jax.random.key(2**31 - 1), 77))
 
     def certify(self, *, problem: Equation | None = None) -> list[Certificate]:
         """One `Certificate` for each seed: the numbers of `evaluate(certificate=True)` as objects, with `.loss` and `.error_bound`."""
         problem = self._problem(problem)
         with self._precision():
-            fields = [_member(self._u, at) for at in range(len(self.seeds))]
+            fields = [member(self._u, at) for at in range(len(self.seeds))]
             equations = [problem.for_seed(seed) for seed in self.seeds]
             return certificates(equations, fields)
 
@@ -389,7 +376,7 @@ class Solution:
         optimizer = self.record.settings.part("optimizer")
 
         def seed(at: int) -> Trained:
-            main, answer, target = (_member(one, at) for one in (self._main, self._u, self._target))
+            main, answer, target = (member(one, at) for one in (self._main, self._u, self._target))
             equation = problem.for_seed(self.seeds[at])
             return Trained(equation, main, answer, target, rules, self.record.settings.batch, self.steps, optimizer)
 
@@ -445,40 +432,7 @@ class Solution:
         Returns:
             A dataset with `mean` (over the seeds that succeeded), `members` (each seed), `main`, `target`, and where it is known `exact`.
         """
-        import xarray
-
-        grid = self._default_grid() if grid is None else grid
-        if isinstance(grid, Mapping):
-            axes = {str(name): np.asarray(values, float) for name, values in grid.items()}
-            if len(axes) != self._u.inputs or any(values.ndim != 1 for values in axes.values()):
-                raise ValueError(f"grid: got {len(axes)} axes {list(axes)}; expected {self._u.inputs}, each a list of numbers.")
-            points = np.stack([axis.ravel() for axis in np.meshgrid(*axes.values(), indexing="ij")], axis=-1)
-            shape, dims, coordinates = tuple(map(len, axes.values())), tuple(axes), dict(axes)
-        else:
-            points = np.asarray(grid, float)
-            shape, dims = (len(points),), ("point",)
-            coordinates = {f"x{axis}": ("point", points[:, axis]) for axis in range(points.shape[1])}
-        outputs = () if self._u.outputs == 1 else ("output",)
-        tail = () if self._u.outputs == 1 else (self._u.outputs,)
-        members = self.members(points).reshape(len(self.seeds), *shape, *tail)
-        data = {
-            "mean": ((*dims, *outputs), self(points).reshape(*shape, *tail)),
-            "members": (("seed", *dims, *outputs), members),
-            "main": ((*dims, *outputs), self.main(points).reshape(*shape, *tail)),
-            "target": ((*dims, *outputs), self.target(points).reshape(*shape, *tail)),
-        }
-        if self.problem is not None and self.problem.exact is not None and not self.problem.is_drawn:
-            data["exact"] = ((*dims, *outputs), np.asarray(self.problem.truth(jnp.asarray(points, float))).reshape(*shape, *tail))
-        return xarray.Dataset(data, coords={"seed": list(self.seeds), **coordinates}, attrs={"made_by": "fredholm"})
-
-    def _default_grid(self) -> Any:
-        if self.problem is None or self.problem.evaluation is None:
-            raise ValueError("to_dataset: give a grid, for instance {'x': numpy.linspace(0, 1, 101)}, or points of shape (n, d).")
-        points = np.asarray(self.problem.evaluation.points(2000))
-        if points.shape[1] > 2:
-            return points
-        counts = 201 if points.shape[1] == 1 else 101
-        return {f"x{axis}": np.linspace(points[:, axis].min(), points[:, axis].max(), counts) for axis in range(points.shape[1])}
+        return dataset(self, grid)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> "Figure":
         """A figure of the solution, the exact solution, the error and the training; saved to `path` if given: `solution.plot("u.png")`."""
@@ -527,37 +481,3 @@ class Solution:
 
     def _lines(self) -> list[tuple[str, str]]:
         return described(self, (self.record.auto or {}).get("reasons", ()))
-
-
-class MeanNetwork(eqx.Module):
-    """The mean over the networks of several seeds."""
-
-    networks: Function  # stacked over the seeds
-
-    def __call__(self, x: Float[Array, "d"]) -> Float[Array, "..."]:
-        return jnp.mean(eqx.filter_vmap(lambda network: network(x), in_axes=(eqx.if_array(0),))(self.networks), axis=0)
-
-
-def _rows(points: Array, inputs: int) -> tuple[Float[Array, "n d"], bool]:
-    """Points as rows, and whether it was one point. With one input, a number is a point and n numbers are n points."""
-    if points.shape == (inputs,) or (points.ndim == 0 and inputs == 1):
-        return jnp.reshape(points, (1, inputs)), True
-    if points.ndim == 1 and inputs == 1:
-        return points[:, None], False
-    if points.ndim != 2 or points.shape[1] != inputs:
-        numbers = ", or (n,) numbers" if inputs == 1 else ""
-        raise ValueError(
-            f"points: got shape {points.shape}; expected (n, {inputs}), one point in each row, or ({inputs},) for one{numbers}."
-        )
-    return points, False
-
-
-def _member(stacked: Field, at: int) -> Field:
-    """The network of one seed."""
-    return jax.tree.map(lambda leaf: leaf[at] if eqx.is_array(leaf) else leaf, stacked)
-
-
-@filter_compiled
-def _predict_stacked(u: Field, points: Float[Array, "n d"], of: Callable[..., Any] | None) -> Float[Array, "s n ..."]:
-    value = (lambda one, x: one(x)) if of is None else of
-    return eqx.filter_vmap(lambda one: jax.vmap(lambda x: jnp.asarray(value(one, x)))(points), in_axes=(eqx.if_array(0),))(u)
