@@ -1,7 +1,7 @@
 """The predictions of a solution on a grid, as an `xarray.Dataset`."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import jax.numpy as jnp
 import numpy as np
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 SHOWN, MANY = {1: 201, 2: 101}, 2000  # points on each axis of the default grid; points where there are more axes
 
 
+@runtime_checkable
 class Predicting(Protocol):
     """A solution, as a dataset sees it."""
 
