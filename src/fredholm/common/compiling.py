@@ -2,6 +2,9 @@
 
 `eqx.filter_jit` keeps every program for ever, with whatever its functions hold: each solve of a new equation would take 10 MB more. Here a
 program is forgotten with its function, and of a function that lives as long as the process the last `KEPT` programs are kept.
+
+JAX keeps the structure of what a program returns, too. So no part of a result that is not an array may leave a program through it:
+`eqx.filter_eval_shape` would keep the user's f for ever.
 """
 
 import functools
@@ -38,6 +41,15 @@ def filter_compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     return _filtered(function, jax.jit)
 
 
+def shapes_of(function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a function returns, with a `ShapeDtypeStruct` for each array: it is traced and not computed. Arguments may have parts that are
+    not arrays, and so may the result."""
+    everything = (function, *arguments)  # a network is a function with arrays of its own
+    arrays, static = eqx.partition(everything, lambda leaf: _is_array(leaf) or isinstance(leaf, jax.ShapeDtypeStruct))
+    of_arrays, rest = _split(lambda function, *own: function(*own), static)
+    return eqx.combine(jax.eval_shape(of_arrays, arrays), rest[0])
+
+
 def _filtered(function: Callable[..., Any], compiled: Callable[..., Any]) -> Callable[..., Any]:
     programs: OrderedDict[Any, tuple[Callable[..., Any], list[Any]]] = OrderedDict()
 
@@ -60,6 +72,12 @@ def _filtered(function: Callable[..., Any], compiled: Callable[..., Any]) -> Cal
 
 def _program(function: Callable[..., Any], static: Any, compiled: Callable[..., Any]) -> tuple[Callable[..., Any], list[Any]]:
     """A program of the arrays alone, and a list for the parts of its result that are not arrays, which it fills when it is traced."""
+    of_arrays, rest = _split(function, static)
+    return compiled(of_arrays), rest
+
+
+def _split(function: Callable[..., Any], static: Any) -> tuple[Callable[[Any], Any], list[Any]]:
+    """The function of the arrays alone, and the list that it fills."""
     rest: list[Any] = []
 
     def of_arrays(arrays: Any) -> Any:
@@ -67,7 +85,7 @@ def _program(function: Callable[..., Any], static: Any, compiled: Callable[..., 
         rest[:] = [other]
         return found
 
-    return compiled(of_arrays), rest
+    return of_arrays, rest
 
 
 def _is_array(leaf: object) -> bool:

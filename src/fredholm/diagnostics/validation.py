@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Key, PyTree
 
-from fredholm.common.compiling import compiled_once
+from fredholm.common.compiling import compiled_once, shapes_of
 from fredholm.diagnostics.memory import check_memory
 from fredholm.domains.base import AbstractDomain
 from fredholm.equation.conditions import IntegralCondition
@@ -32,8 +32,8 @@ Flags = list[Bool[Array, "*n"]]  # of one residual: for f − y, then for each i
 def check_equation(equation: Equation, rules: Sequence[AbstractRule], network: AbstractNetwork, batch: int = 1, seeds: int = 1) -> None:
     """Raises `ValueError` for wrong shapes, reversed limits at some x, NaN, or code that cannot be traced, conditions included; and where
     the nodes, the batch or the seeds do not fit into memory."""
-    u = traced("network", lambda: eqx.filter_eval_shape(fresh, equation, network, jax.random.key(0)))
-    traced("network", lambda: eqx.filter_eval_shape(u, jax.ShapeDtypeStruct((equation.inputs,), float)))
+    u = traced("network", lambda: shapes_of(fresh, equation, network, jax.random.key(0)))
+    traced("network", lambda: shapes_of(u, jax.ShapeDtypeStruct((equation.inputs,), float)))
     parts = [("", equation), *((f"condition {number}, ", one) for number, one in enumerate(equation.conditions, start=1))]
     stacked = _tried([residual.law for _, residual in parts])
     for (where, residual), (_, own), some in zip(parts, residuals(equation, rules), stacked, strict=True):
@@ -46,7 +46,7 @@ def check_equation(equation: Equation, rules: Sequence[AbstractRule], network: A
         _check_finite(where, residual, flags, some)
     if equation.exact is not None and equation.evaluation is not None:
         evaluation = equation.evaluation
-        truth = traced("exact", lambda: eqx.filter_eval_shape(lambda: equation.truth(evaluation.points(2))))
+        truth = traced("exact", lambda: shapes_of(lambda: equation.truth(evaluation.points(2))))
         if truth.shape[1] != equation.outputs:
             raise ValueError(f"exact: it returned {truth.shape[1]} value(s); expected {equation.outputs}, as Equation(outputs=...) says.")
 

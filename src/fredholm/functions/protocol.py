@@ -8,6 +8,7 @@ import equinox as eqx
 import jax
 from jaxtyping import Array, Key
 
+from fredholm.common.compiling import shapes_of
 from fredholm.functions.field import Function
 from fredholm.functions.frame import Frame
 
@@ -64,7 +65,7 @@ class OwnNetwork(AbstractNetwork):
 
     def build(self, inputs: int, outputs: int, key: Key[Array, ""]) -> Function:
         network: Any = self.source if isinstance(self.source, eqx.Module) else self.source(key)
-        shape = eqx.filter_eval_shape(network, jax.ShapeDtypeStruct((inputs,), float))
+        shape = shapes_of(network, jax.ShapeDtypeStruct((inputs,), float))
         if shape.shape != (outputs,) and not (outputs == 1 and shape.shape == ()):
             raise ValueError(
                 f"network: given a point of shape ({inputs},) it returns shape {shape.shape}; expected ({outputs},)"

@@ -6,6 +6,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
+from fredholm.common.compiling import shapes_of
 from fredholm.common.tracebacks import with_short_tracebacks
 from fredholm.equation.equation import Equation
 from fredholm.functions.field import Field
@@ -73,7 +74,7 @@ def _field_skeleton(recipe: AbstractNetwork, record: RunRecord) -> Field:
         return Field(recipe.build(record.inputs, record.outputs, jax.random.key(0)), unknowns, record.inputs, record.outputs)
 
     try:
-        return eqx.filter_eval_shape(build)
+        return shapes_of(build)
     except (TypeError, OverflowError, MemoryError, ZeroDivisionError) as error:
         raise ValueError(f"network: {recipe!r:.200} cannot be built: {' '.join(str(error).split())[:200]}.") from error
 

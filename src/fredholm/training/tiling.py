@@ -12,6 +12,7 @@ import jax
 from jax.extend.core import Jaxpr, subjaxprs
 from jaxtyping import Array, Key
 
+from fredholm.common.compiling import shapes_of
 from fredholm.methods.protocol import equal_parts
 from fredholm.training.devices import points_at_once
 from fredholm.training.step import Step, seed_start
@@ -30,7 +31,7 @@ class Outline(eqx.Module):
 def outline(step: Step, key: Key[Array, ""]) -> Outline:
     """Traces the loss without computing it."""
     settings = step.settings
-    keys, equation, state = eqx.filter_eval_shape(seed_start, step, key)
+    keys, equation, state = shapes_of(seed_start, step, key)
     follow = eqx.filter_make_jaxpr(settings.known_method.loss)
     followed, (loss, info), _ = follow(state.u, state.method, equation, settings.rules, settings.batch, keys.data)
     sizes = list(_sizes(followed.jaxpr))

@@ -12,6 +12,7 @@ import optax
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int, Key, PyTree
 
+from fredholm.common.compiling import shapes_of
 from fredholm.equation.equation import Equation
 from fredholm.functions.field import Field
 from fredholm.methods.protocol import AbstractMethod, Info, Share, shares, summed
@@ -270,7 +271,7 @@ def check_second_order(settings: RunSettings) -> None:
             ProblemWarning,
             stacklevel=3,
         )
-    shapes = eqx.filter_eval_shape(settings.network.build, problem.inputs, problem.outputs, jax.random.key(0))
+    shapes = shapes_of(settings.network.build, problem.inputs, problem.outputs, jax.random.key(0))
     count = sum(leaf.size for leaf in jax.tree.leaves(shapes) if jnp.issubdtype(leaf.dtype, jnp.inexact)) + len(problem.unknowns)
     if count > MOST_PARAMETERS:
         raise ValueError(
