@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 import zipfile
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from commands import command
 from fredholm.storage import files, run_folder
 from fredholm.storage.run_folder import RunFolder
 from fredholm.training.training import Training
+from patience import ends
 
 TINY = {"network": fr.MLP(4, 1, "tanh", scaled=False), "batch": 4, "seeds": 2, "progress": False}
 POINTS = np.array([[0.5], [1.5]])
@@ -51,13 +51,11 @@ def rewrite(run, **changes):
 
 
 def refused(run, match, call=fr.load):
-    """The call ends in one short line, soon."""
-    begin = time.monotonic()
-    with pytest.raises(ValueError, match=match) as caught:
+    """The call ends in one short line, and does not wait for what never comes."""
+    with pytest.raises(ValueError, match=match) as caught, ends():
         call(run)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 600
-    assert time.monotonic() - begin < 5
 
 
 # Damage
@@ -193,14 +191,15 @@ def test_a_signal_saves_the_state(tmp_path, monkeypatch, number):
     assert fr.resume(tmp_path / "run", steps=stopped + 3, progress=False).steps == stopped + 3
 
 
-@pytest.mark.parametrize("seconds", [0.1, 0.7, 1.5])
-def test_ctrl_c_while_a_command_starts_has_no_traceback(tmp_path, seconds):
-    process = subprocess.Popen(command("solve", "volterra", "--steps", "1000000"), stderr=subprocess.PIPE, text=True, cwd=tmp_path)
-    time.sleep(seconds)
-    process.send_signal(signal.SIGINT)
-    _, error = process.communicate(timeout=60)
-    assert process.returncode in (130, -signal.SIGINT)
-    assert "Traceback" not in error
+@pytest.mark.parametrize("module", ["numpy", "jax", "fredholm.api", "fredholm.problems.volterra", "fredholm.training.training"])
+def test_ctrl_c_while_a_command_starts_has_no_traceback(tmp_path, module):
+    hook = f"lambda event, names: event == 'import' and names[0] == {module!r} and os.kill(os.getpid(), {signal.SIGINT:d})"
+    (tmp_path / "sitecustomize.py").write_text(f"import os, sys\nsys.addaudithook({hook})\n")
+    paths = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    line = command("solve", "volterra", "--steps", "1000000")
+    ended = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": paths}, timeout=300)
+    assert ended.returncode in (130, -signal.SIGINT)
+    assert "Traceback" not in ended.stderr
 
 
 def test_a_program_that_imports_the_package_keeps_its_ctrl_c():

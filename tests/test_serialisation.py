@@ -6,7 +6,6 @@ import math
 import re
 import subprocess
 import sys
-import time
 from types import ModuleType
 from typing import NamedTuple
 
@@ -40,6 +39,7 @@ from fredholm.storage.serialisation import (
     registry,
     to_text,
 )
+from patience import ends
 from table import METHODS, PROBLEMS, RULES, ZOO
 
 BALLS = {"center": fr.Ball((0.0, 0.0), 1.0), "radius": fr.Interval(0.1, 1.0)}
@@ -395,10 +395,8 @@ HOSTILE = [
 
 @pytest.mark.parametrize("text", HOSTILE, ids=lambda text: text[:30])
 def test_hostile_texts_are_refused_at_once(text):
-    started = time.monotonic()
-    with pytest.raises(ValueError) as raised:  # noqa: PT011 - any of them
+    with ends(), pytest.raises(ValueError) as raised:  # noqa: PT011 - any of them
         from_text(text)
-    assert time.monotonic() - started < 2
     assert len(str(raised.value)) < 2000
 
 

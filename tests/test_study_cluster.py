@@ -24,6 +24,7 @@ from fredholm.study.estimate import estimates
 from fredholm.study.local import in_processes
 from fredholm.study.own import text_of
 from fredholm.study.progress import Total
+from patience import ends
 
 pytest.importorskip("distributed", reason="dask.distributed, the extra `cluster`, is not installed")
 
@@ -211,9 +212,7 @@ def test_something_else_at_the_address_is_said_and_nothing_hangs(says, stranger,
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nowhere", "http://127.0.0.1:9", "tcp://127.0.0.1:port"])
-def test_a_scheduler_that_does_not_answer_is_said_within_ten_seconds(address):
+def test_a_scheduler_that_does_not_answer_is_said_soon(address):
     assert cluster.ANSWER <= 5
-    begin = time.monotonic()
-    with pytest.raises(ValueError, match="--scheduler: no scheduler answers"), connected(address):
+    with ends(), pytest.raises(ValueError, match="--scheduler: no scheduler answers"), connected(address):
         pass
-    assert time.monotonic() - begin < cluster.ANSWER + 2
