@@ -16,7 +16,9 @@ endif
 SEED ?= $(shell date +%s)
 EXAMPLES ?= 5000
 
-.PHONY: help venv demo test attack lint docs reproduce bench bench-quick clean
+SITE := NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs
+
+.PHONY: help venv demo test attack lint docs site package gallery reproduce bench bench-quick clean
 
 help:  ## What there is
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -49,6 +51,20 @@ docs: venv  ## Makes the pictures and tables of docs/ again
 	$(BIN)/python docs/make_theory_page.py
 	$(BIN)/python docs/make_choosing_picture.py
 
+site: venv  ## The documentation as pages that open offline: site/index.html
+	$(SITE) build --quiet
+
+package: venv  ## The wheel in dist/, tried in an empty environment
+	rm -rf dist .venv-empty
+	$(BIN)/python -m build --quiet
+	$(PYTHON) -m venv .venv-empty
+	.venv-empty/bin/python -m pip install --quiet dist/*.whl
+	cd .venv-empty && bin/fredholm doctor && bin/python $(CURDIR)/tools/try_package.py
+	rm -rf .venv-empty
+
+gallery: venv  ## Runs what examples/ has anew, for the gallery: output, error, time, picture; EXAMPLE="volterra basket" for some of them
+	$(BIN)/python docs/make_gallery.py $(EXAMPLE)
+
 reproduce: venv  ## The paper's figures, resumed where they were left; SCALE=smoke|laptop|headline|paper, FIGURES="figure-1 ..."
 	for figure in $(FIGURES); do $(BIN)/fredholm reproduce $$figure --scale $(SCALE) --out runs/reproduce-$(SCALE) || exit $$?; done
 
@@ -74,4 +90,4 @@ bench-quick: venv  ## About two minutes: the training step against a plain JAX l
 	$(BIN)/python benchmarks/quick.py
 
 clean:  ## Removes the environment and caches
-	rm -rf $(VENV) $(BENCH) .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(BENCH) site .cache dist .pytest_cache .ruff_cache .hypothesis

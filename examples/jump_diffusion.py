@@ -1,3 +1,6 @@
+# %% [markdown]
+# # jump_diffusion
+# %%
 """V_t = (σ²/2) V_xx + λ E[V(x + J) − V(x)] on a ring with jumps J ~ N(0, 1/4): the mean of cos after time t."""
 
 import math

@@ -1,3 +1,6 @@
+# %% [markdown]
+# # nonlocal_diffusion
+# %%
 """u_t = u_xx + (1/2π) ∫ cos(x − s) u(s, t) ds on a ring, u(x, 0) = cos x: diffusion that feels the whole ring."""
 
 import math

@@ -1,3 +1,6 @@
+# %% [markdown]
+# # own_loop
+# %%
 """The loss of delayed targets in a loop of your own: a plain Equinox network, optax, and no training of fredholm's."""
 
 import equinox as eqx

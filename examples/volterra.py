@@ -1,3 +1,6 @@
+# %% [markdown]
+# # volterra
+# %%
 """u' + u = ∫₀ˣ exp(t − x) u(t) dt with u(0) = 1, with one random sample of the integral per point."""
 
 import jax.numpy as jnp

@@ -49,7 +49,9 @@ def test_links_inside_the_repository_lead_somewhere():
     broken = []
     for page in PAGES:
         for target in re.findall(r"\]\(([\w./-]+\.\w+)\)", page.read_text(encoding="utf-8")):
-            if "://" not in target and not (page.parent / target).exists():
+            made = re.fullmatch(r"gallery/(\w+)\.md|reference/\w+\.md", target)  # by docs/site_hooks.py
+            made = made and (made.group(1) in (None, "index") or (ROOT / "examples" / f"{made.group(1)}.py").exists())
+            if "://" not in target and not made and not (page.parent / target).exists():
                 broken.append(f"{page.name}: {target}")
     assert not broken
 

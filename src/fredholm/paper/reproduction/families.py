@@ -40,7 +40,7 @@ class Budget(NamedTuple):
 
 
 NAMES = {"poisson-2d": "Poisson", "maxwell": "Maxwell", "smoluchowski-1d": "Smoluchowski"}
-PLAIN, TARGET = "Standard (N=1)", "Delayed Target (N=1)"  # as published.csv calls them
+PLAIN, TARGET = "Standard (N=1)", "Delayed Target (N=1)"  # as the published table calls them
 
 
 class Scale(NamedTuple):
@@ -84,7 +84,7 @@ SCALES = {
 class Family(NamedTuple):
     """A problem of the paper with the settings that its figures share."""
 
-    kind: str  # its name in published.csv
+    kind: str  # its name in the published table
     problem: Callable[..., Equation]  # makes the problem from its options
     extra: int  # points that "N" evaluates beyond N: the published runs on weak forms have N + 1
     batches: Mapping[int, int]  # equations or volumes in a step, for N

@@ -1,7 +1,8 @@
-"""The numbers of the paper's figures, from `published.csv`, which comes with the package."""
+"""The numbers of the paper's figures, from `published.csv.gz`, which comes with the package."""
 
 import csv
 import functools
+import gzip
 import io
 from importlib.resources import files
 from typing import NamedTuple
@@ -25,8 +26,8 @@ class Series(NamedTuple):
 
 @functools.cache
 def _rows() -> list[dict[str, str]]:
-    text = files("fredholm.paper.reproduction").joinpath("published.csv").read_text(encoding="utf-8")
-    return list(csv.DictReader(io.StringIO(text)))
+    packed = files("fredholm.paper.reproduction").joinpath("published.csv.gz").read_bytes()
+    return list(csv.DictReader(io.StringIO(gzip.decompress(packed).decode())))
 
 
 def published(figure: int, problem: str, quantity: str, panel: str = "") -> dict[str, Series]:
