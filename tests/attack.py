@@ -143,7 +143,7 @@ class Count:
         except BaseException as error:
             end, text = "raw", f"{type(error).__name__}: {error}"
         else:
-            text = end
+            end, text = end.partition(":")[0], end
         self.ends[end] += 1
         if end in ("raw", "silent"):
             self.bad.append(f"{self.part}: {end}: {str(what)[:200]}: {' '.join(text.split())[:200]}")
@@ -278,48 +278,80 @@ def folders(count, seed, examples):
         trying(count, seed, examples, damage(), run)
 
 
+LONG = ["--width", "4", "--depth", "1", "--batch", "8", "--seeds", "2", "--steps", "8000", "--checkpoint-every", "100"]
+STUDY = """name: killed
+base: {problem: volterra, steps: 5000, batch: 8, seeds: 2, network: "MLP(4, 1, 'tanh', scaled=False)", rule: even, n: 4}
+runs: {standard: {method: standard}, delayed: {method: delayed-target}}
+"""
+KILLS = 3  # of each run, where it lasts that long
+WAIT = 600.0  # seconds without an end or a new checkpoint: it hangs
+
+
+def written(place):
+    """When each checkpoint below a folder was written."""
+    return {one: one.stat().st_mtime_ns for one in Path(place).glob("**/checkpoint-*.npz")}
+
+
+def until_killed(line, place, moments, life):
+    """Starts a command and kills it, with its children, at a random moment: of its whole life, or after some checkpoints. True where the
+    kill came before the end."""
+    process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+    if moments.random() < 0.5:
+        time.sleep(moments.uniform(0.0, life))
+    else:
+        seen, begin = 0, time.monotonic()
+        before, most = written(place), moments.randrange(1, 12)
+        while process.poll() is None and seen < most and time.monotonic() - begin < WAIT:
+            now = written(place)
+            seen, before = seen + (now != before), now
+            time.sleep(0.005)
+        time.sleep(moments.uniform(0.0, 0.2))
+    alive = process.poll() is None
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    return alive
+
+
 def kills(count, seed, examples):
-    """The run is killed at random moments and continued until it is done; then it equals the one that was not killed."""
-    moments = random.Random(seed)
+    """Solves and studies are killed (-9) at random moments, and continued until they are done; then they equal those that were not. A run
+    is killed up to three times: in `solve` or `study`, and when it is continued. Every kill is counted."""
+    moments, total = random.Random(seed), collections.Counter()
     with tempfile.TemporaryDirectory() as place, contextlib.chdir(place):
-        line = [
-            "--width",
-            "4",
-            "--depth",
-            "1",
-            "--batch",
-            "8",
-            "--seeds",
-            "2",
-            "--steps",
-            "2000",
-            "--checkpoint-every",
-            "20",
-            "--method",
-            "standard",
-        ]
-        start = [sys.executable, "-m", "fredholm", "solve", "volterra", *line, "--out"]
-        subprocess.run([*start, "whole"], check=True, capture_output=True)
+        Path("study.yaml").write_text(STUDY)
+        own = [sys.executable, "-m", "fredholm"]
+        solve = [*own, "solve", "volterra", *LONG, "--method", "standard", "--out"]
+        study = [*own, "study", "study.yaml", "--out"]
+        life = {}
+        for name, line in (("solve", solve), ("study", study)):
+            begin = time.monotonic()
+            subprocess.run([*line, f"whole-{name}"], check=True, capture_output=True)
+            life[name] = time.monotonic() - begin
 
         def run(number):
+            kind = "study" if number % 3 == 2 else "solve"
             name = f"run-{number}"
-            for _ in range(30):
-                again = [sys.executable, "-m", "fredholm", "resume", name] if (Path(name) / "run.json").exists() else [*start, name]
-                process = subprocess.Popen(again, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-                try:
-                    _, error = process.communicate(timeout=moments.uniform(2.0, 12.0))
-                except subprocess.TimeoutExpired:
-                    process.send_signal(getattr(signal, "SIGKILL", signal.SIGTERM))
-                    process.communicate()
-                    continue
-                if process.returncode == 0 or "has done all of its" in error:
+            for _ in range(KILLS):
+                begun = kind == "solve" and (Path(name) / "run.json").exists()
+                line = [*own, "resume", name] if begun else [*(study if kind == "study" else solve), name]
+                if not until_killed(line, name, moments, life[kind]):
                     break
-                return f"raw: {error}"
-            first, second = (RunFolder(one).read_checkpoint()[0] for one in (name, "whole"))
-            return "survived" if all(np.array_equal(first[one], second[one], equal_nan=True) for one in second) else "silent"
+                total["resume" if begun else kind] += 1
+            begun = kind == "solve" and (Path(name) / "run.json").exists()
+            line = [*own, "resume", name] if begun else [*(study if kind == "study" else solve), name]
+            done = subprocess.run(line, capture_output=True, text=True, timeout=WAIT, check=False)
+            if done.returncode and "has done all of its" not in done.stderr:
+                return f"raw: {done.stderr}"
+            pairs = list(zip(*(sorted(Path(one).glob("**/run.json")) for one in (name, f"whole-{kind}")), strict=True))
+            for one, other in pairs:
+                first, second = (RunFolder(place.parent).read_checkpoint()[0] for place in (one, other))
+                if not all(np.array_equal(first[key], second[key], equal_nan=True) for key in second):
+                    return "silent"
+            return "resumed bit for bit" if pairs else "silent"
 
         for number in range(examples):
             count(number, lambda number=number: run(number))
+    print(f"kills: {sum(total.values())} by SIGKILL: " + ", ".join(f"{number} in {kind}" for kind, number in sorted(total.items())))
 
 
 def memory(count, seed, examples):
@@ -340,7 +372,7 @@ def memory(count, seed, examples):
 
 
 GROWTH = 1.0  # MiB for each solve: with programs kept for ever it was 11
-PARTS = {"api": (api, 1), "text": (text, 1), "line": (line, 1), "folders": (folders, 1), "kills": (kills, 0.005), "memory": (memory, 0.03)}
+PARTS = {"api": (api, 1), "text": (text, 1), "line": (line, 1), "folders": (folders, 1), "kills": (kills, 0.012), "memory": (memory, 0.03)}
 
 
 def main():
