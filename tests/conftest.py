@@ -29,6 +29,8 @@ with install_import_hook("fredholm", "beartype.beartype"):
 import jax
 import pytest
 
+from fredholm.solving.correction import Estimate
+
 # A shell turns Ctrl-C off for what it runs in the background, and for its children: a suite that is run so hears it all the same.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 fr.use_all_cores(2)
@@ -66,6 +68,15 @@ def no_quality(request, monkeypatch):
     """Tests that print a solution do not measure how good it is, which takes a second each time; test_printed.py does."""
     if "quality" not in request.keywords:
         monkeypatch.setattr(sys.modules["fredholm.results.solution"], "qualities", lambda equations, fields: [])
+
+
+@pytest.fixture(autouse=True)
+def no_estimate(request, monkeypatch):
+    """Nor do they estimate its error and certify it, which takes several seconds; test_estimate.py does."""
+    if "estimating" not in request.keywords:
+        nothing = Estimate(float("nan"), "not asked for in tests")
+        monkeypatch.setattr(sys.modules["fredholm.results.printed"], "trusted", lambda solution: [])
+        monkeypatch.setattr(sys.modules["fredholm.results.solution"], "estimated", lambda equation, members: (nothing, None))
 
 
 @pytest.fixture

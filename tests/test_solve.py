@@ -134,6 +134,7 @@ def test_one_seed_says_that_it_has_no_interval():
     one, two = (str(fr.solve(VOLTERRA, steps=2, seeds=seeds, **TINY)) for seeds in (1, 2))
     assert "no interval: it needs at least two seeds" in one
     assert "nan" not in one
+    assert "for solution(x), the mean of the seeds; single seeds" in two
     assert "95 % interval over seeds [" in two
 
 

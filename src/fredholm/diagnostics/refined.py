@@ -37,7 +37,6 @@ def refined(equation: Equation, u: Field, points: Float[Array, "n d"], samples: 
     Where K contracts by a factor $q < 1$ in the largest norm, $|u^* - u_1|(x) \le q(x)\,\|u_1 - u\|_\infty/(1 - q)$. The interval is this
     bound and the noise of the samples, and contains $u^*$. Else it is the interval of $K[u] + y$, which says so.
     """
-    _check_form(equation, u)
     drawn = jax.vmap(equation.domain.sample)(jax.random.split(jax.random.fold_in(key, 1), DOMAIN))
 
     @compiled_once
@@ -93,24 +92,23 @@ def _at_one_point(
     return jnp.mean(totals, axis=0) + y, jnp.std(totals, axis=0, ddof=1) / jnp.sqrt(chunks), jnp.mean(sizes)
 
 
-def _check_form(equation: Equation, u: Field) -> None:
-    """Refuses equations that are not u = K[u] + y."""
-    words = "refined: it needs an equation u = K[u] + y, where f is u itself and x a point"
-    if equation.f is None or not equation.integrals or equation.unknowns:
-        raise ValueError(
-            f"{words}; got {type(equation).__name__} {'in weak form' if equation.f is None else 'of another form'}. "
-            "solution.evaluate(certificate=True) says how good the solution is."
-        )
+def other_form(equation: Equation, u: Field) -> str:
+    """What the equation is where it is not u = K[u] + y, in words; empty where it is."""
+    if equation.f is None:
+        return "in weak form"
+    if not equation.integrals:
+        return "without an integral"
+    if equation.unknowns:
+        return "one with learned scalars"
     x = equation.domain.sample(jax.random.key(5))
     if not isinstance(x, jax.Array) or x.shape != (u.inputs,):
-        raise ValueError(f"{words}; got x = {x!r}.")
+        return "one whose x is no point of u"
     for shift in (0.0, 1.0):
         other = Field(lambda p, shift=shift: jnp.atleast_1d(u(p)) + shift * jnp.sin(jnp.sum(p)), u.unknowns, u.inputs, u.outputs)
         found, wanted = equation.local_residual(other, x) + jnp.asarray(call(equation.y, x), float), jnp.atleast_1d(other(x))
         if found.shape != wanted.shape or not np.allclose(found, wanted, rtol=SAME, atol=SAME * float(jnp.max(jnp.abs(wanted)))):
-            raise ValueError(
-                f"{words}; got another f. Divide by the factor of u, or use network=fr.Chebyshev(), whose solution comes with an estimate."
-            )
+            return "one whose f is not u itself"
+    return ""
 
 
 def _uses_derivatives(equation: Equation, u: Field, x: Float[Array, "d"]) -> bool:

@@ -84,6 +84,7 @@ class Shown(NamedTuple):
     rows: list[Row]
     least: float | None  # the least score of several methods
     note: str
+    words: list[tuple[str, str]]  # what printing the solution says; empty where several are compared
     charts: list[Chart]
     pictures: list[Picture]
     settings: Compared
@@ -169,6 +170,7 @@ def _shown(section: Section, path: Path) -> Shown:
         rows=rows,
         least=min((value for value in scores if value == value), default=None) if len(rows) > 1 and score in METRICS else None,
         note=_results_note(solutions),
+        words=next(iter(solutions.values())).lines() if len(solutions) == 1 else [],
         charts=charts(solutions, _score_words(solutions)),
         pictures=_pictures(solutions),
         settings=_compared({name: solution.shown().settings for name, solution in solutions.items()}),

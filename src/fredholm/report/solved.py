@@ -105,3 +105,7 @@ class Solved(Protocol):
     def score(self) -> tuple[str, tuple[float, float, float]] | None:
         """The problem's own metric."""
         ...
+
+    def lines(self) -> list[tuple[str, str]]:
+        """What printing it says: pairs of a heading and a text."""
+        ...

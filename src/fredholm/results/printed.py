@@ -6,10 +6,13 @@ from typing import Protocol
 
 import numpy as np
 
+from fredholm.diagnostics.certificate import Certificate
 from fredholm.diagnostics.quality import LARGE, Quality
 from fredholm.report.solved import Solved
+from fredholm.solving.correction import Estimate
 from fredholm.training.status import describe_failures
 
+RANKED = 4  # seeds whose certificates are printed
 SMALL = 1e-4  # a smaller share is not written in per cent
 Lines = list[tuple[str, str]]  # a heading and a text; a continued line has no heading
 
@@ -19,6 +22,18 @@ class Measured(Solved, Protocol):
 
     def quality(self) -> list[Quality]:
         """How well each seed satisfies the equation."""
+        ...
+
+    def certify(self) -> list[Certificate]:
+        """The certificate of each seed."""
+        ...
+
+    def score_of_mean(self) -> float | None:
+        """The problem's own metric of the mean over the seeds."""
+        ...
+
+    def estimate(self) -> Estimate:
+        """The estimated error of u."""
         ...
 
 
@@ -34,26 +49,57 @@ def described(solution: Measured, reasons: Sequence[str]) -> Lines:
         lines += [("WARNING", text) for text in _warnings(kept)]
     elif why_not:
         lines.append(("residual", why_not))
-    if "estimated_error" in solution.history:
-        worst = float(np.max(solution.history["estimated_error"].values[:, -1]))
-        besides = ", besides what the noise of the data does" if any(one.data for one in kept) else ""
-        lines.append(("estimate", f"the error of u is about {share(worst)} of u, from a Newton step on other points and nodes{besides}"))
+    lines += trusted(solution)
     score = solution.score()
     if score is not None:
         name, (mean, low, high) = score
+        of_mean = solution.score_of_mean() if low < high else None
+        single = f"{mean:.3g}" if of_mean is None else f"{of_mean:.3g} for solution(x), the mean of the seeds; single seeds {mean:.3g}"
         if np.isfinite(low):
             spread = f"95 % interval over seeds [{low:.3g}, {high:.3g}]" if low < high else "the same for all seeds: nothing is random"
         else:
             spread = "no interval: it needs at least two seeds"
-        lines.append(("error", f"{name} {mean:.3g}, {spread}"))
+        lines.append(("error", f"{name} {single}, {spread}"))
     return lines + [(name, described_scalar(solution, name)) for name in solution.unknowns]
+
+
+def trusted(solution: Measured) -> Lines:
+    """How far u may be from the solution, and the certificates of its seeds."""
+    if "estimated_error" in solution.history:
+        worst = float(np.max(solution.history["estimated_error"].values[:, -1]))
+        besides = ", besides what the noise of the data does" if solution.unknowns else ""
+        return [("estimate", f"the error of u is about {share(worst)} of u, from a Newton step on other points and nodes{besides}")]
+    try:
+        found = [one for one, is_good in zip(solution.certify(), solution.good, strict=True) if is_good]
+        seeds = [seed for seed, is_good in zip(solution.seeds, solution.good, strict=True) if is_good]
+        text = describe_certificates(found, seeds) if found else "not available: every seed failed"
+    except Exception as error:  # printing must never fail, whatever the user's functions do
+        text = f"not available: {error}"
+    return [("estimate", str(solution.estimate())), ("certified", text)]
+
+
+def describe_certificates(found: Sequence[Certificate], seeds: Sequence[int]) -> str:
+    """The certificates of several seeds in one line, the best seed first."""
+    order = sorted(range(len(found)), key=lambda at: math.inf if math.isnan(found[at].loss) else found[at].loss)
+    best = found[order[0]]
+    if len(found) == 1 or math.isnan(best.loss):
+        return str(best)
+    ranked = ", ".join(f"{found[at].loss:.1e} (seed {seeds[at]})" for at in order[:RANKED])
+    others = f", {len(found) - RANKED} others" if len(found) > RANKED else ""
+    bounds = [one.error_bound for one in found]
+    bound = "" if any(map(math.isnan, bounds)) else f"; the root mean square error of each is at most {max(bounds):.1e}"
+    return f"true loss from fresh points and nodes, the best seed first: {ranked}{others}{bound}"
 
 
 def described_scalar(solution: Measured, name: str) -> str:
     """A learned scalar in words: with its interval where the data give one, else with its spread over the seeds."""
     values, history = solution.unknowns[name], solution.history
     if f"low_{name}" not in history:
-        return describe_unknown(values[solution.good])
+        text, known = describe_unknown(values[solution.good]), solution.estimate()
+        if name in known.intervals:
+            low, high = known.intervals[name]
+            text += f"; after a correction {known.unknowns[name]:.5g}, 95 % interval [{low:.5g}, {high:.5g}] from the noise of the data"
+        return text
     low, high = (float(history[f"{end}_{name}"].values[0, -1]) for end in ("low", "high"))
     return f"{values[0]:.5g}, 95 % interval [{low:.5g}, {high:.5g}] from the noise of the data"
 

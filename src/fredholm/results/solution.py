@@ -1,6 +1,7 @@
 """`Solution`, which `solve` returns: the trained networks of all seeds, their history, and their errors."""
 
 import html
+import math
 import os
 import shlex
 from collections.abc import Mapping
@@ -20,17 +21,20 @@ from fredholm.common.statistics import bootstrap_interval
 from fredholm.diagnostics.certificate import Certificate, certificates
 from fredholm.diagnostics.diagnosis import diagnose
 from fredholm.diagnostics.quality import Quality, qualities
-from fredholm.diagnostics.refined import Refined, refined
+from fredholm.diagnostics.refined import Refined, other_form, refined
 from fredholm.equation.equation import Equation
+from fredholm.equation.evaluation import METRICS
 from fredholm.functions.chebyshev import Series
 from fredholm.functions.field import Field
 from fredholm.methods.protocol import AbstractMethod, Evaluations, Trained
 from fredholm.report.solved import Shown
 from fredholm.results.dataset import dataset
+from fredholm.results.estimate import estimated
 from fredholm.results.exported import exported
 from fredholm.results.prediction import MeanNetwork, Predicted, Values, member, predict, rows_of
 from fredholm.results.printed import described
 from fredholm.rules.base import AbstractRule
+from fredholm.solving.correction import Correction, Estimate
 from fredholm.storage.files import Arrays
 from fredholm.storage.run_folder import RunFolder
 from fredholm.training.devices import gather
@@ -84,7 +88,9 @@ class Solution:
         # Each stacked over the seeds: the answer, the delayed copy, and the network itself. Without averaging the last is the answer.
         self._u, self._target, self._main = u, target, u if main is None else main
         self._scores: dict[str, np.ndarray] | None = None  # a cache of evaluate(), for tables and figures
-        self._qualities: list[Quality] | None = None  # a cache of quality(), for printing
+        self._qualities: list[Quality] | None = None  # caches for printing: of quality(), certify() and estimate()
+        self._certificates: list[Certificate] | None = None
+        self._estimated: tuple[Estimate, Correction | None] | None = None
         self._arrays = arrays  # the whole training state by path, so that a saved solution can be resumed
 
     @classmethod
@@ -328,31 +334,92 @@ class Solution:
             self._qualities = found
         return found
 
-    def refined(self, points: ArrayLike, samples: int = 10_000, *, problem: Equation | None = None) -> Refined:
-        """A better value at each point, with a 95 % interval: one more application of the right-hand side, from fresh samples.
+    def estimate(self, *, seed: int | None = None, problem: Equation | None = None) -> Estimate:
+        """The estimated error of `solution(points)`, the mean over seeds, where no exact solution is known.
 
-        For u = K[u] + y. Where K contracts, the interval contains the solution; else that of K[u] + y, which `about` says.
+            solution.estimate().error       # 0.018: at most about 1.8 % of u, in the root mean square
+            print(solution.estimate())      # in words; where there is none, "not available: " and why
+
+        The residual is linearised about u, and one Newton correction is solved for in a linear class: a Chebyshev series on up to three
+        axes, random features on more. `error` is twice the size of that correction and of what it leaves. It is measured once, on first
+        use; `print(solution)` shows it. It never raises. A solve by a series has made its own estimate.
+
+        Args:
+            seed: one of `seeds`, for its network alone; default: the mean over the seeds that succeeded.
+            problem: the equation; default: that of the run.
+
+        Returns:
+            An `Estimate`: `error`, `about`, and where there are data `unknowns` and `intervals` of learned scalars.
+        """
+        return self._correction(problem, seed)[0]
+
+    def _correction(self, problem: Equation | None, seed: int | None = None) -> tuple[Estimate, Correction | None]:
+        if seed is not None and seed not in self.seeds:
+            raise ValueError(f"seed: got {seed!r}; expected one of {list(self.seeds)}.")
+        if problem is None and seed is None and self._estimated is not None:
+            return self._estimated
+        known = problem or self.problem
+        if known is None:
+            return Estimate(math.nan, "this run's problem was made in Python and is not in its folder: give problem="), None
+        if not self.good.any():
+            return Estimate(math.nan, "every seed failed"), None
+        first = int(np.flatnonzero(self.good)[0]) if seed is None else self.seeds.index(seed)
+        # Each seed may have an equation of its own.
+        kept = np.arange(len(self.good)) == first if known.is_drawn or seed is not None else self.good
+        members = jax.tree.map(lambda leaf: np.asarray(leaf)[kept] if eqx.is_array(leaf) else leaf, self._u)
+        found = estimated(known.for_seed(self.seeds[first]), members)
+        if problem is None and seed is None:
+            self._estimated = found
+        return found
+
+    def refined(self, points: ArrayLike, samples: int = 10_000, *, problem: Equation | None = None) -> Refined:
+        """A better value at each point, with an interval.
+
+            found = solution.refined([[0.5], [1.0]])
+            found.value, found.low, found.high, found.about
+
+        For u = K[u] + y it is one more application of the right-hand side, from fresh samples. Where K contracts, the 95 % interval
+        contains the solution; else that of K[u] + y, which `about` says. For any other equation it is one Newton correction of u in a
+        linear class, as in `estimate`, and the interval is twice what a second correction finds and the class leaves out.
 
         Args:
             points: where, of shape (n, d); with one input (n,) too.
-            samples: nodes of each integral at each point.
+            samples: nodes of each integral at each point, for u = K[u] + y.
             problem: the equation; default: that of the run.
 
         Returns:
             `value`, `low` and `high`, each (n,) or (n, m), and `about`: what the interval contains.
+
+        Raises:
+            ValueError: where there is neither; it says why.
         """
-        problem, count = self._problem(problem), positive_integer("samples", samples)
+        equation, count = self._problem(problem), positive_integer("samples", samples)
         with self._precision():
             rows, _ = rows_of(jnp.asarray(points, float), self.inputs)
-            return refined(problem, self.u, rows, count, jax.random.fold_in(jax.random.key(2**31 - 1), 77))
+            if not (other := other_form(equation, self.u)):
+                return refined(equation, self.u, rows, count, jax.random.fold_in(jax.random.key(2**31 - 1), 77))
+        known, correction = self._correction(problem)
+        if correction is None:
+            raise ValueError(f"refined: the equation is {other}, and a Newton correction is {known}")
+        value, half = (part[:, 0] if self.outputs == 1 else part for part in correction.refined(rows))
+        return Refined(value, value - half, value + half, f"the solution: {known.about}")
 
     def certify(self, *, problem: Equation | None = None) -> list[Certificate]:
-        """One `Certificate` for each seed: the numbers of `evaluate(certificate=True)` as objects, with `.loss` and `.error_bound`."""
-        problem = self._problem(problem)
+        """One `Certificate` for each seed: the numbers of `evaluate(certificate=True)` as objects, with `.loss` and `.error_bound`.
+
+        It is measured once, on first use. `print(solution)` shows it.
+
+            best = min(solution.certify(), key=lambda one: one.loss)
+        """
+        if problem is None and self._certificates is not None:
+            return self._certificates
+        known = self._problem(problem)
         with self._precision():
             fields = [member(self._u, at) for at in range(len(self.seeds))]
-            equations = [problem.for_seed(seed) for seed in self.seeds]
-            return certificates(equations, fields)
+            found = certificates([known.for_seed(seed) for seed in self.seeds], fields)
+        if problem is None:
+            self._certificates = found
+        return found
 
     def diagnose(
         self, *, problem: Equation | None = None, method: AbstractMethod | None = None, rule: AbstractRule | None = None
@@ -472,12 +539,25 @@ class Solution:
         name = self.problem.evaluation.score
         return name, self.summary()[name]
 
+    def score_of_mean(self) -> float | None:
+        """The problem's own metric for `solution(points)`, the mean over the seeds that succeeded: what you get. None for a single seed,
+        without an exact solution, and where each seed has an equation of its own."""
+        if self.score() is None or self._kept().sum() < 2 or self.problem is None or self.problem.is_drawn:
+            return None
+        evaluation = self.problem.evaluation
+        assert evaluation is not None
+        with self._precision():
+            points = evaluation.points()
+            mean = jnp.asarray(self(points)).reshape(len(points), self.outputs)
+            return float(METRICS[evaluation.score](mean, self.problem.truth(points), points))
+
     def __repr__(self) -> str:
-        return "\n".join(f"{name:<10}{text}" for name, text in self._lines())
+        return "\n".join(f"{name:<10}{text}" for name, text in self.lines())
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<tr><th style='text-align:left'>{html.escape(n)}</th><td>{html.escape(t)}</td></tr>" for n, t in self._lines())
+        rows = "".join(f"<tr><th style='text-align:left'>{html.escape(n)}</th><td>{html.escape(t)}</td></tr>" for n, t in self.lines())
         return f"<table>{rows}</table>"
 
-    def _lines(self) -> list[tuple[str, str]]:
+    def lines(self) -> list[tuple[str, str]]:
+        """What `print(solution)` says: pairs of a heading and a text, for pages and for your own tables."""
         return described(self, (self.record.auto or {}).get("reasons", ()))

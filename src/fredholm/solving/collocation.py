@@ -106,7 +106,7 @@ class System:
         """The number of parameters."""
         return len(self.start)
 
-    def field(self, theta: np.ndarray) -> Field:
+    def field(self, theta: np.ndarray | Array) -> Field:
         """u with these parameters."""
         return eqx.combine(self._unravel(jnp.asarray(theta, self.start.dtype)), self._static)
 
