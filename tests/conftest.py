@@ -76,7 +76,7 @@ def no_estimate(request, monkeypatch):
     if "estimating" not in request.keywords:
         nothing = Estimate(float("nan"), "not asked for in tests")
         monkeypatch.setattr(sys.modules["fredholm.results.printed"], "trusted", lambda solution: [])
-        monkeypatch.setattr(sys.modules["fredholm.results.solution"], "estimated", lambda equation, members: (nothing, None))
+        monkeypatch.setattr(sys.modules["fredholm.results.solution"], "estimated", lambda *given: (nothing, None))
 
 
 @pytest.fixture

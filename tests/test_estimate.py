@@ -86,7 +86,7 @@ def test_where_there_is_none_it_says_why():
     broken = second_kind(f=lambda u, x: u(x) + [].pop())
     assert str(solution.estimate(problem=broken)) == "not available: IndexError: pop from empty list"
     nowhere = fr.Equation(UNIT, lambda u, x: jnp.log(-x[0]) * u(x), y=1.0)
-    assert "not finite" in str(estimated(nowhere, solution._u)[0])
+    assert "not finite" in str(estimated(nowhere, solution._u, 1.0)[0])
 
 
 def test_certificates_rank_seeds():

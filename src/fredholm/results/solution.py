@@ -367,7 +367,7 @@ class Solution:
         # Each seed may have an equation of its own.
         kept = np.arange(len(self.good)) == first if known.is_drawn or seed is not None else self.good
         members = jax.tree.map(lambda leaf: np.asarray(leaf)[kept] if eqx.is_array(leaf) else leaf, self._u)
-        found = estimated(known.for_seed(self.seeds[first]), members)
+        found = estimated(known.for_seed(self.seeds[first]), members, self.seconds)
         if problem is None and seed is None:
             self._estimated = found
         return found

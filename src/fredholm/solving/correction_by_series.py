@@ -1,6 +1,7 @@
 """A correction of u by a Chebyshev series, on up to three axes with fixed nodes: least squares at collocation points."""
 
 import math
+import time
 from collections.abc import Iterator, Sequence
 
 import equinox as eqx
@@ -25,27 +26,31 @@ from fredholm.solving.newton import Decomposed, Rows, solve_rows
 DEGREES = {1: (32, 96), 2: (10, 18), 3: (5, 8)}  # that are tried, for each number of axes of u
 OVERSAMPLED = {1: 3.0, 2: 2.0, 3: 1.5}  # points on each axis of the law of x, for each polynomial of it; half of them are for the check
 ITERATIONS = 6  # of Newton's method, where the equation is not linear
+LARGER = 4.0  # times the cost of a series is that of the next one, about
 FOLLOWED = 0.3  # a correction that leaves at most this share of the residual has followed it
 
 
-def corrected_by_series(equation: Equation, members: Field) -> Correction | None:
-    """One Newton correction of the mean of several networks, stacked, in double precision. None where a measure has no fixed nodes."""
-    best: Correction | None = None
-    why: ValueError | None = None
+def corrected_by_series(equation: Equation, members: Field, seconds: float) -> Correction | None:
+    """One Newton correction of the mean of several networks, stacked, in double precision. None where a measure has no fixed nodes.
+
+    Where a series does not follow the residual, a larger one is tried if that fits into so many seconds.
+    """
+    begin, found, why = time.perf_counter(), list[Correction](), ValueError()
     for recipe in classes_of(equation):
         try:
-            found = _attempted(equation, members, recipe)
+            correction = _attempted(equation, members, recipe)
         except ValueError as error:
             why = error
-            continue
-        if found is None:
-            return None
-        best = found if best is None or found.left < best.left else best
-        if best.left <= FOLLOWED:
+        else:
+            if correction is None:
+                return None
+            found.append(correction)
+        is_enough = any(one.left <= FOLLOWED for one in found)
+        if is_enough or LARGER * (time.perf_counter() - begin) > seconds:
             break
-    if best is None and why is not None:
+    if not found:
         raise why
-    return best
+    return min(found, key=lambda one: one.left)
 
 
 def classes_of(equation: Equation) -> Iterator[Chebyshev]:
