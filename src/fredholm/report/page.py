@@ -84,7 +84,7 @@ class Shown(NamedTuple):
     rows: list[Row]
     least: float | None  # the least score of several methods
     note: str
-    words: list[tuple[str, str]]  # what printing the solution says; empty where several are compared
+    words: list[tuple[str, str]]  # what printing the solution says below its name; empty where several are compared
     charts: list[Chart]
     pictures: list[Picture]
     settings: Compared
@@ -170,7 +170,7 @@ def _shown(section: Section, path: Path) -> Shown:
         rows=rows,
         least=min((value for value in scores if value == value), default=None) if len(rows) > 1 and score in METRICS else None,
         note=_results_note(solutions),
-        words=next(iter(solutions.values())).lines() if len(solutions) == 1 else [],
+        words=next(iter(solutions.values())).lines()[1:] if len(solutions) == 1 else [],
         charts=charts(solutions, _score_words(solutions)),
         pictures=_pictures(solutions),
         settings=_compared({name: solution.shown().settings for name, solution in solutions.items()}),
@@ -194,6 +194,8 @@ def _results_note(solutions: Mapping[str, Solved]) -> str:
     text = "Mean over the seeds that succeeded, with its 95 % bootstrap interval."
     if any(seed_curve(solution, "error") is not None for solution in solutions.values()):
         text += f" Error in training: the least and the last value of the seed-mean curve of {_score_words(solutions)}."
+    if any(solution.unknowns for solution in solutions.values()):
+        text += " Of a learned scalar it is the spread over seeds, and no interval of the truth."
     return text + " Points a step: evaluations of the integrand in a step of one seed."
 
 
