@@ -1,8 +1,12 @@
 # %% [markdown]
-# # jump_diffusion
-# %%
-"""V_t = (σ²/2) V_xx + λ E[V(x + J) − V(x)] on a ring with jumps J ~ N(0, 1/4): the mean of cos after time t."""
+# # Jumps on a ring
+#
+# $$V_t = \tfrac{\sigma^2}{2} V_{xx} + \lambda\,\mathbb{E}\big[V(x + J) - V(x)\big], \qquad J \sim N(0, s^2)$$
+#
+# The mean of $\cos$ after time t, for a particle that diffuses and jumps on a ring. The start holds by construction, whatever the
+# network is.
 
+# %%
 import math
 
 import jax.numpy as jnp

@@ -1,8 +1,12 @@
 # %% [markdown]
-# # nonlocal_diffusion
-# %%
-"""u_t = u_xx + (1/2π) ∫ cos(x − s) u(s, t) ds on a ring, u(x, 0) = cos x: diffusion that feels the whole ring."""
+# # Nonlocal diffusion on a ring
+#
+# $$u_t = u_{xx} + \frac1{2\pi}\int_0^{2\pi} \cos(x - s)\,u(s, t)\,ds, \qquad u(x, 0) = \cos x$$
+#
+# Diffusion that feels the whole ring: x is a place and a time, and the integral runs over the place only. The solution is $e^{-t/2}\cos
+# x$.
 
+# %%
 import math
 
 import jax.numpy as jnp

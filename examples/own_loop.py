@@ -1,8 +1,11 @@
 # %% [markdown]
-# # own_loop
-# %%
-"""The loss of delayed targets in a loop of your own: a plain Equinox network, optax, and no training of fredholm's."""
+# # A training loop of your own
+#
+# $$\theta \leftarrow \theta - \eta\,\nabla_\theta L(\theta) \quad\text{with the loss of delayed targets}$$
+#
+# Only the loss comes from the library: a plain Equinox network, optax, and a loop that you control.
 
+# %%
 import equinox as eqx
 import jax
 import jax.numpy as jnp

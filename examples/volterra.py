@@ -1,8 +1,12 @@
 # %% [markdown]
-# # volterra
-# %%
-"""u' + u = ∫₀ˣ exp(t − x) u(t) dt with u(0) = 1, with one random sample of the integral per point."""
+# # Volterra: a memory with a moving limit
+#
+# $$u'(x) + u(x) = \int_0^x e^{t-x}\,u(t)\,dt, \qquad u(0) = 1$$
+#
+# The example of DeepXDE for integro-differential equations (Lu et al., 2021). The solution is $e^{-x}\cosh x$. Here with one random
+# sample of the integral at each point, which delayed targets make enough of; plain `fr.solve(problem)` takes a series.
 
+# %%
 import jax.numpy as jnp
 
 import fredholm as fr

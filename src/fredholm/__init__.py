@@ -190,6 +190,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return [*__all__, "__all__", "__doc__", "__file__", "__name__", "__path__", "__version__"]
+
+
 def __getattr__(name: str) -> object:
     if name == "theory":  # on first use: it is for readers of the paper
         from fredholm.paper import theory

@@ -118,6 +118,18 @@ def solve(
         ValueError: for wrong or conflicting arguments, before anything is compiled.
         SolveError: where a seed failed and `throw` is True; it holds the solution.
         Interrupted: after Ctrl-C; it holds the solution so far.
+
+    Returns:
+        The `Solution`: one result for each seed.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> solution = fr.solve(fr.problems.Volterra(), network=fr.Chebyshev(8), seeds=1, progress=False)
+        >>> solution([[1.0]]).shape
+        (1,)
+
+    See also:
+        `Equation`, `Solution`, `resume`, `compare`, `check`.
     """
     refuse_unknown("solve", solve, unknown)
     budget = TimeBudget(time_budget(minutes))  # it starts here: the pilot counts too
@@ -211,6 +223,36 @@ def resume(
     an uninterrupted one, bit for bit on the same devices.
 
         fr.resume("runs/volterra", steps=20_000)
+
+    Args:
+        path (path): the folder of the run.
+        steps (int): the total number of steps; None: as planned.
+        problem (Equation): the equation, if it is your own; default: None.
+        method (method): the method, if it is your own; default: None.
+        rule (rule): the rule, if it is your own; default: None.
+        network (network): the network, if it is your own; default: None.
+        optimizer (optimiser): the optimiser, if it is your own; default: None.
+        stop (stopping rule): a rule to stop early; default: None.
+        minutes (float): a time budget; default: None.
+        checkpoint_every (int): steps between two checkpoints; default: None.
+        throw (bool): raise `SolveError` if a seed failed; default: True.
+        progress (bool or callback): True, False, None or a callback, as in `solve`; default: None.
+        callbacks (list): objects that look at the training between chunks of steps; default: ().
+
+    Returns:
+        The `Solution`.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> solution = fr.solve(fr.problems.Volterra(), network=fr.Chebyshev(8), seeds=1, progress=False)
+        >>> fr.resume(solution.save("runs/resumed"), progress=False).steps == solution.steps
+        True
+
+    See also:
+        `solve`, `load`.
     """
     refuse_unknown("resume", resume, unknown)
     _check_kinds(throw=throw, progress=progress, checkpoint_every=checkpoint_every)

@@ -36,6 +36,17 @@ def check(problem: Equation, *, rule: AbstractRule | None = None, network: objec
 
     Returns:
         A `Report`: print it, or read `report.ok`, `report.findings` and `report.symptoms`.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.check(fr.problems.Volterra()).ok
+        True
+
+    See also:
+        `solve`, `Equation`, `ProblemWarning`.
     """
     if not isinstance(problem, Equation):
         raise ValueError(f"check: got {problem!r}; expected an Equation, for instance fr.problems.Volterra().")

@@ -13,7 +13,21 @@ from fredholm.domains.base import AbstractDomain, Base, Place, Record
 
 class Point(AbstractDomain):
     r"""One point p with mass 1: $\int g\,d\delta_p = g(p)$. `Point(0.0)` is a point of the line, `Point(0.0, 1.0)` one of the plane,
-    `Point()` the one point of a space without dimensions: for a condition that holds once and not at every x."""
+    `Point()` the one point of a space without dimensions: for a condition that holds once and not at every x.
+
+    Args:
+        *coordinates (numbers): p, of shape (d,).
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> start = fr.Condition(at=fr.Point(0.0), value=1.0)
+
+    See also:
+        `Product`, `Condition`.
+    """
 
     coordinates: Vector  # p, of shape (d,)
 
@@ -40,7 +54,22 @@ class Point(AbstractDomain):
 
 
 class Product(AbstractDomain):
-    r"""$\mu_1 \times \mu_2 \times \cdots$: the points are concatenated, the weights multiplied."""
+    r"""$\mu_1 \times \mu_2 \times \cdots$: the points are concatenated, the weights multiplied.
+
+    Args:
+        *parts (domains): domains or distributions; their points are concatenated.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.Product(fr.Interval(0.0, 1.0), fr.HalfLine()).dimension
+        2
+
+    See also:
+        `Box`, `Law`.
+    """
 
     parts: tuple[AbstractDomain, ...]
 
@@ -80,6 +109,19 @@ class Law(AbstractDomain):
 
     Each part is drawn from its normalised measure. A part that is a number (`Interval`, `PowerLaw`) has shape (), except a part
     named `point`: there the network is evaluated, and its shape is always (d,).
+
+    Args:
+        **parts (domains): domains or distributions by name; x then has these attributes.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> volumes = fr.Law(center=fr.Box((0.0, 0.0), (1.0, 1.0)), radius=fr.Interval(0.1, 0.5))  # x.center, x.radius
+
+    See also:
+        `Product`, `Offline`.
     """
 
     parts: dict[str, AbstractDomain]

@@ -30,6 +30,20 @@ class Directions(AbstractDistribution):
 
     For a Hessian of random entries `signs` is the least noisy, and it is exact for a diagonal one; `axes` is exact for a multiple of the
     identity. On `axes`, `WithoutReplacement(n)` takes n different axes, and `Even(1)` all of them.
+
+    Args:
+        dim (int): d.
+        kind (str): signs, normal, sphere or axes; default: 'signs'.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> laplacian = fr.Integral(over=fr.Directions(10), g=lambda u, x, v: fr.directional(u, x, v, order=2))
+
+    See also:
+        `directional`, `laplacian`, `WithoutReplacement`.
     """
 
     dim: int  # d

@@ -15,6 +15,22 @@ class Disc(AbstractDomain):
 
     $t(z) = c + r\sqrt{z_1}\,(\cos 2\pi z_2\, e_1 + \sin 2\pi z_2\, e_2)$ with $e_1, e_2, n$ right-handed: the inside of
     `Circle(center, radius, normal)`, so that the two meet in Stokes' theorem.
+
+    Args:
+        center (array): c, of shape (2,) or (3,).
+        radius (number): r, a positive number; default: 1.0.
+        normal (array): n, of shape (3,), normalised; None in the plane; default: None.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> round(float(fr.Disc((0.0, 0.0), 2.0).mass), 4)
+        12.5664
+
+    See also:
+        `Ball`, `Circle`.
     """
 
     center: Vector  # c, of shape (2,) or (3,)

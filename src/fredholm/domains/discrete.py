@@ -20,6 +20,20 @@ class Discrete(AbstractDomain):
 
     Rules on one axis (`Even`, `Gauss`, ...) take every point, whatever their n: the sum is exact. Random rules draw points in
     proportion to their weights where the weights are known numbers. Otherwise they draw evenly, and the node weights correct for it.
+
+    Args:
+        points (array): t_i, of shape (n, d); they may depend on x.
+        weights (array): w_i >= 0: known numbers, or an array of shape (n,) that depends on x; default: None.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> coin = fr.Integral(over=fr.Discrete([[-1.0], [1.0]]), g=lambda u, x, t: u(x + t))
+
+    See also:
+        `Given`, `Jumps`.
     """
 
     points: Real[np.ndarray | Array, "n d"]  # t_i, of shape (n, d); they may depend on x
@@ -57,6 +71,21 @@ class PoissonCounts(AbstractDistribution):
 
     The counts end at `most` (default: the first count beyond which the probability is below 1e-9). The rest is normalised. As with
     `Discrete`, rules on one axis take every count.
+
+    Args:
+        rate (number): lambda > 0; it may depend on x if `most` is given.
+        most (int): the largest count; default: None.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.PoissonCounts(2.0).dimension
+        1
+
+    See also:
+        `Jumps`, `Discrete`.
     """
 
     rate: Scalar  # lambda > 0; it may depend on x if `most` is given
@@ -89,6 +118,20 @@ class Jumps(AbstractDomain):
     r"""The jumps of a compound Poisson process: $\int g\,d\nu = \lambda\,\mathbb{E}[g(t)]$ with jumps t of a law, at the rate λ.
 
     In the generator of a jump-diffusion, `Integral(over=Jumps(0.5, Normal((0.0,), 0.2)), g=lambda u, x, t: u(x + t) - u(x))`.
+
+    Args:
+        rate (number): lambda > 0, jumps in a unit of time; it may depend on x.
+        size (domain): the law of a jump, a distribution.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> merton = fr.Integral(over=fr.Jumps(2.0, fr.Normal(0.0, 0.5)), g=lambda u, x, t: u(x + t) - u(x))
+
+    See also:
+        `PoissonCounts`, `Normal`.
     """
 
     rate: Scalar  # lambda > 0, jumps in a unit of time; it may depend on x

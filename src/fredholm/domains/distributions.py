@@ -16,6 +16,23 @@ class Normal(AbstractDistribution):
     r"""$\mathcal{N}(m, s^2 I)$ in d dimensions, $t = m + s\,z$ with z standard normal; or with a covariance,
 
     $\mathcal{N}(m, \Sigma)$: $t = m + L z$ with Cholesky's $L L^\top = \Sigma$. `Normal((0.0, 0.0), covariance=((1.0, 0.5), (0.5, 2.0)))`.
+
+    Args:
+        mean (array): m, of shape (d,); default: (0.0,).
+        scale (number): s, a positive number: the standard deviation of each coordinate, 1 where a covariance is given; default: 1.0.
+        covariance (array): Σ, of shape (d, d); None: s² on the diagonal.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.Normal((0.0, 0.0), 1.0).dimension
+        2
+        >>> blurred = fr.Integral(over=lambda x: fr.Normal(x[0], 0.1), g=lambda u, x, t: u(t))
+
+    See also:
+        `LogNormal`, `Line`.
     """
 
     mean: Vector  # m, of shape (d,)
@@ -60,7 +77,23 @@ class Normal(AbstractDistribution):
 
 
 class LogNormal(AbstractDistribution):
-    r"""$t = \exp(m + s\,z)$ with z standard normal: a positive number whose logarithm is $\mathcal{N}(m, s^2)$."""
+    r"""$t = \exp(m + s\,z)$ with z standard normal: a positive number whose logarithm is $\mathcal{N}(m, s^2)$.
+
+    Args:
+        mean (number): m, the mean of log t; default: 0.0.
+        scale (number): s, the standard deviation of log t; default: 1.0.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.LogNormal(0.0, 0.2).dimension
+        1
+
+    See also:
+        `Normal`, `Jumps`.
+    """
 
     mean: Scalar  # m, the mean of log t
     scale: Scalar  # s, the standard deviation of log t
@@ -85,7 +118,22 @@ class LogNormal(AbstractDistribution):
 
 
 class Exponential(AbstractDistribution):
-    r"""$t = a + s\,z$ with z of density $e^{-z}$ on $[0, \infty)$: density $e^{-(t-a)/s}/s$."""
+    r"""$t = a + s\,z$ with z of density $e^{-z}$ on $[0, \infty)$: density $e^{-(t-a)/s}/s$.
+
+    Args:
+        low (number): a, where it starts; default: 0.0.
+        scale (number): s, the mean of t - a; default: 1.0.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> waiting = fr.Integral(over=fr.Exponential(0.0, scale=2.0), g=lambda u, x, t: u(x + t))
+
+    See also:
+        `HalfLine`, `PowerLaw`.
+    """
 
     low: Scalar  # a, where it starts
     scale: Scalar  # s, the mean of t - a
@@ -114,6 +162,22 @@ class PowerLaw(AbstractDistribution):
 
     With p = d this is the law of the radius of a uniform point in a d-dimensional ball; with p < 1 it takes up a singular kernel,
     $\int_0^x s^{p-1} v(s)\,ds = \frac{x^p}{p}\,\mathbb{E}\,v(s)$ with `PowerLaw(0.0, x[0], power=p)`.
+
+    Args:
+        low (number): a >= 0: a number, or an array of shape () where the limit depends on x.
+        high (number): b > a.
+        power (float): p > 0; default: 1.0.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.PowerLaw(0.0, 1.0, power=0.5).dimension
+        1
+
+    See also:
+        `AbsPower`, `Exponential`.
     """
 
     low: Scalar  # a >= 0: a number, or an array of shape () where the limit depends on x

@@ -13,7 +13,24 @@ from fredholm.domains.base import AbstractDomain, Base
 
 
 class Interval(AbstractDomain):
-    r"""$[a, b]$ with length as its measure: $t = a + (b-a) z$, weight $b - a$."""
+    r"""$[a, b]$ with length as its measure: $t = a + (b-a) z$, weight $b - a$.
+
+    Args:
+        low (number): a: a number, or an array of shape () where the limit depends on x.
+        high (number): b.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> float(fr.Interval(0.0, 2.0).mass)
+        2.0
+        >>> memory = fr.Integral(over=lambda x: fr.Interval(0.0, x[0]), g=lambda u, x, t: u(t))  # a limit that moves with x
+
+    See also:
+        `Box`, `HalfLine`, `Line`, `Split`.
+    """
 
     low: Scalar  # a: a number, or an array of shape () where the limit depends on x
     high: Scalar  # b
@@ -46,7 +63,24 @@ class Interval(AbstractDomain):
 
 
 class Box(AbstractDomain):
-    r"""$\prod_i [a_i, b_i]$ with volume as its measure: $t = a + (b-a)\circ z$, weight $\prod_i (b_i - a_i)$."""
+    r"""$\prod_i [a_i, b_i]$ with volume as its measure: $t = a + (b-a)\circ z$, weight $\prod_i (b_i - a_i)$.
+
+    Args:
+        low (array): a, of shape (d,).
+        high (array): b, of shape (d,).
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> float(fr.Box((0.0, 0.0), (2.0, 3.0)).mass)
+        6.0
+        >>> memory = fr.Integral(over=lambda p: fr.Box((0.0, 0.0), (p[0], p[1])), g=lambda u, p, q: u(q))
+
+    See also:
+        `Interval`, `Product`, `Simplex`.
+    """
 
     low: Vector  # a, of shape (d,)
     high: Vector  # b, of shape (d,)
@@ -83,6 +117,20 @@ class Simplex(AbstractDomain):
 
     From the cube: $s_i = (1 - r_i)\prod_{j<i} r_j$ with $r_i = z_i^{1/(d+1-i)}$ has constant Jacobian $1/d!$, so equal volumes of the cube
     become equal volumes of the simplex.
+
+    Args:
+        vertices (array): v_0, ..., v_d, of shape (d+1, d).
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> round(float(fr.Simplex([(0.0, 0.0), (1.0, 0.0), (0.0, 1.0)]).mass), 4)
+        0.5
+
+    See also:
+        `Box`.
     """
 
     vertices: tuple[Vector, ...]  # v_0, ..., v_d, of shape (d+1, d)

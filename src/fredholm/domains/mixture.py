@@ -14,6 +14,21 @@ class Mixture(AbstractDistribution):
 
     As a proposal it is defensive where the plain law is one of the parts: with the share s of it, no weight of
     `Importance(rule, Mixture((plain, proposal), (s, 1 - s)))` exceeds 1/s. A measure with a mass, a box, counts as the uniform law on it.
+
+    Args:
+        parts (domains): the domains.
+        shares (list): s, which sum to 1; default: None.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.Mixture([fr.Interval(0.0, 1.0), fr.Interval(0.0, 0.1)], [0.5, 0.5]).dimension
+        1
+
+    See also:
+        `Focused`, `Importance`.
     """
 
     parts: tuple[AbstractDomain, ...]

@@ -15,6 +15,21 @@ class NormalizedSphere(AbstractDomain):
 
     It has one axis more than the sphere, and its map jumps at z = 0. Rules that rely on smoothness become less accurate: Figure 18 of
     the paper measures this. The node z = 0 of an odd Gauss rule has no direction and becomes $c + r e_1$.
+
+    Args:
+        center (array): c, of shape (d,).
+        radius (number): r, a positive number; default: 1.0.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.NormalizedSphere((0.0, 0.0, 0.0)).dimension
+        3
+
+    See also:
+        `Sphere`, `Directions`.
     """
 
     sphere: Sphere

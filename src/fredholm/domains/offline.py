@@ -20,6 +20,21 @@ class Offline(AbstractDistribution):
 
     `held_out=0.1` keeps a tenth of the rows, always the same ones, out of the training: `solution.diagnose()` and
     `solution.evaluate(certificate=True)` then score the solution on rows that it has not seen.
+
+    Args:
+        held_out (float): the share of the rows that are not trained on; default: 0.0.
+        **columns (arrays): arrays with n rows each, by name; `point` among them.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import numpy as np
+        >>> import fredholm as fr
+        >>> rows = fr.Offline(point=np.zeros((5, 2)), next=np.zeros((5, 1, 2)), reward=np.ones(5), held_out=0.2)
+
+    See also:
+        `Given`, `Law`, `DelayedTarget`.
     """
 
     columns: dict[str, np.ndarray | Array]  # arrays with n rows each, by name; `point` among them
@@ -79,6 +94,19 @@ class Given(AbstractDistribution):
     `MonteCarlo(n)` takes n different samples, so that two parts of one draw are independent. Rules without randomness take all samples.
     Every estimate has the noise of the samples. It biases the standard loss. Double sampling needs at least two samples at each x,
     delayed targets with f need one.
+
+    Args:
+        points (array): the samples, of shape (k, d); (d,) is one sample.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> expectation = fr.Integral(over=lambda x: fr.Given(x.next), g=lambda u, x, t: 0.9 * u(t))
+
+    See also:
+        `Offline`, `Discrete`.
     """
 
     points: Real[np.ndarray | Array, "k d"]  # the samples, of shape (k, d); (d,) is one sample

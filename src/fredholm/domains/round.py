@@ -31,6 +31,21 @@ class Sphere(AbstractDomain):
 
     The cube's nodes reach it through the inverse distribution functions of the hyperspherical angles; the unit
     normal at t is $(t - c)/r$.
+
+    Args:
+        center (array): c, of shape (d,), d >= 2.
+        radius (number): r, a positive number; default: 1.0.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> round(float(fr.Sphere((0.0, 0.0, 0.0)).mass), 4)
+        12.5664
+
+    See also:
+        `Ball`, `Circle`, `NormalizedSphere`.
     """
 
     center: Vector  # c, of shape (d,), d >= 2
@@ -66,7 +81,23 @@ class Sphere(AbstractDomain):
 
 
 class Ball(AbstractDomain):
-    r"""$\{t : |t - c| \le r\}$ with volume as its measure, $V = r^d\,|S^{d-1}|/d$; the first base axis is $(\rho/r)^d$."""
+    r"""$\{t : |t - c| \le r\}$ with volume as its measure, $V = r^d\,|S^{d-1}|/d$; the first base axis is $(\rho/r)^d$.
+
+    Args:
+        center (array): c, of shape (d,).
+        radius (number): r, a positive number; default: 1.0.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> round(float(fr.Ball((0.0, 0.0, 0.0), 2.0).mass), 4)
+        33.5103
+
+    See also:
+        `Sphere`, `Disc`.
+    """
 
     center: Vector  # c, of shape (d,)
     radius: Scalar  # r, a positive number
@@ -108,6 +139,22 @@ class Circle(AbstractDomain):
 
     $t(z) = c + r(\cos 2\pi z\, e_1 + \sin 2\pi z\, e_2)$ with $e_1, e_2, n$ right-handed, so that the positive tangent at t is
     $n \times (t - c)/r$.
+
+    Args:
+        center (array): c, of shape (3,).
+        radius (number): r, a positive number; default: 1.0.
+        normal (array): n, of shape (3,); it is normalised; default: (0.0, 0.0, 1.0).
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> round(float(fr.Circle((0.0, 0.0, 0.0), 1.0, (0.0, 0.0, 1.0)).mass), 4)
+        6.2832
+
+    See also:
+        `Disc`, `Sphere`.
     """
 
     center: Vector  # c, of shape (3,)

@@ -54,6 +54,22 @@ class AbsPower(AbstractDistance):
     For $|x - t|^{-1/2}$ write `Integral(lambda x: AbsPower(0.0, 1.0, at=x[0], power=-0.5), lambda u, x, t: u(t))`. `Gauss(n)` takes
     Jacobi's nodes on each side of c: exact where the smooth factor g is a polynomial of degree $2n - 1$ on each side. Random nodes have
     the density $\propto |t - c|^p$ on each side and weights without a singularity.
+
+    Args:
+        low (number): a: a number, or an array of shape () where the limit depends on x.
+        high (number): b.
+        at (number): c, the place of the singularity.
+        power (float): p > −1.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> abel = fr.Integral(over=lambda x: fr.AbsPower(0.0, x[0], at=x[0], power=-0.5), g=lambda u, x, t: u(t))
+
+    See also:
+        `LogDistance`, `PowerLaw`, `Split`.
     """
 
     power: float  # p > −1
@@ -94,6 +110,21 @@ class LogDistance(AbstractDistance):
 
     For $\log|x - t|$ write `Integral(lambda x: LogDistance(0.0, 1.0, at=x[0]), lambda u, x, t: u(t))`. With $|t - c| = R z^4$ on a side of
     length R the weight $4 R z^3 \log(R z^4)$ has no singularity; `Gauss(n)` then has an error like $n^{-8}$ for a smooth factor g.
+
+    Args:
+        low (number): a: a number, or an array of shape () where the limit depends on x.
+        high (number): b.
+        at (number): c, the place of the singularity.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> potential = fr.Integral(over=lambda x: fr.LogDistance(0.0, 1.0, at=x[0]), g=lambda u, x, t: u(t))
+
+    See also:
+        `AbsPower`, `Split`.
     """
 
     def __init__(self, low: Number, high: Number, at: Number):

@@ -14,6 +14,22 @@ class Split(AbstractDomain):
     For an integrand with a kink or a jump at t = c, such as $|x - t|$ or $\min(x, t)$: `Split(0.0, 1.0, at=x[0])`. Rules on one axis
     (`Gauss(n)`, `Even(n)`, ...) take n nodes on each piece. `MonteCarlo` draws from the whole interval. A cut outside of the interval cuts
     nothing: its piece is empty.
+
+    Args:
+        low (number): a: a number, or an array of shape () where the limit depends on x.
+        high (number): b.
+        at (number or list): c: one cut or several.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> import fredholm as fr
+        >>> kinked = fr.Integral(over=lambda x: fr.Split(0.0, 1.0, at=x[0]), g=lambda u, x, t: jnp.abs(x[0] - t[0]) * u(t))
+
+    See also:
+        `Interval`, `AbsPower`.
     """
 
     low: Scalar  # a: a number, or an array of shape () where the limit depends on x

@@ -32,6 +32,20 @@ class HalfLine(AbstractUnbounded):
 
     Choose the scale s near the length over which g decays: a random rule has finite variance only where g falls
     faster than $e^{-z/2}$, and `Gauss` (Laguerre) is exact where $g e^{z}$ is a polynomial in z.
+
+    Args:
+        low (number): a; default: 0.0.
+        scale (number): s, a positive number; default: 1.0.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> tail = fr.Integral(over=lambda x: fr.HalfLine(x[0], scale=1.0), g=lambda u, x, t: u(t))
+
+    See also:
+        `Line`, `Exponential`, `Interval`.
     """
 
     low: Scalar  # a
@@ -56,6 +70,21 @@ class Line(AbstractUnbounded):
     with $\varphi$ the standard normal density.
 
     Choose m and s near the centre and the width of g: a random rule has finite variance only where g falls faster than $e^{-z^2/4}$.
+
+    Args:
+        mean (number): m; default: 0.0.
+        scale (number): s, a positive number; default: 1.0.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> import fredholm as fr
+        >>> everywhere = fr.Integral(over=fr.Line(0.0, scale=1.0), g=lambda u, x, t: jnp.exp(-t[0] ** 2) * u(t))
+
+    See also:
+        `HalfLine`, `Normal`.
     """
 
     mean: Scalar  # m

@@ -22,7 +22,26 @@ def _value(u: Function, x: Place) -> Array:
 
 
 class Condition(AbstractCondition):
-    r"""$w\,\mathbb{E}_{x}\left[(B[u](x) - b(x))^2\right]$: an initial, boundary or any other pointwise condition."""
+    r"""$w\,\mathbb{E}_{x}\left[(B[u](x) - b(x))^2\right]$: an initial, boundary or any other pointwise condition.
+
+    Args:
+        at (domain): where the condition holds: a Point, or a domain whose points are drawn anew every step.
+        value (function or number): b(x): a function of the point, or a number.
+        of (function): B[u](x), default: the value of u; of=lambda u, x: fr.derivative(u, x) for a slope.
+        weight (float): w; default: 1.0.
+        batch (int): points a step; None: one for a Point, else as many as the equation has.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> start = fr.Condition(at=fr.Point(0.0), value=1.0)
+        >>> slope = fr.Condition(at=fr.Point(0.0), value=0.0, of=lambda u, x: fr.derivative(u, x))
+
+    See also:
+        `Periodic`, `Data`, `IntegralCondition`, `Constrained`.
+    """
 
     at: AbstractDomain  # where the condition holds: a Point, or a domain whose points are drawn anew every step
     value: Value  # b(x): a function of the point, or a number
@@ -48,6 +67,25 @@ class Periodic(AbstractCondition):
 
     `Periodic(at=Point(0.0), to=Point(1.0))` on the line; in more dimensions faces of the same shape, whose points p(z) and q(z) belong
     together: `Periodic(at=Product(Point(0.0), Interval(0.0, 1.0)), to=Product(Point(1.0), Interval(0.0, 1.0)), order=1, axis=0)`.
+
+    Args:
+        at (domain): p: one face.
+        to (domain): q: the other, of the same shape.
+        order (int): K: 0 for the values only, 1 for the slopes too; default: 0.
+        axis (int): a, the coordinate along which the slopes are taken; default: 0.
+        of (function): B[u](x), default: the value of u.
+        weight (float): w; default: 1.0.
+        batch (int): points a step; None: one for a Point, else as many as the equation has.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> ring = fr.Periodic(at=fr.Point(0.0), to=fr.Point(1.0), order=1)
+
+    See also:
+        `Condition`, `Fourier`.
     """
 
     at: AbstractDomain  # p: one face
@@ -118,6 +156,24 @@ class Data(AbstractCondition):
 
     With `sigma`, the standard deviations $\sigma_i$ of the observations, each counts by $\bar\sigma^2/\sigma_i^2$, where
     $1/\bar\sigma^2$ is the mean of $1/\sigma_i^2$: exact observations count more, and one number for all of them changes nothing.
+
+    Args:
+        points (array): x_i.
+        values (array): b_i, of shape (n,), or (n, e); default: None.
+        of (function): B[u](x), the observed quantity, default: the value of u.
+        weight (float): w; default: 1.0.
+        batch (int): rows a step, drawn at random; None: all of them.
+        sigma (number or array): σ: of shape (n,), or (n, e) for e numbers at each point; None: not known.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> observed = fr.Data(points=[[0.5], [1.0]], values=[0.7, 0.6], sigma=0.01)
+
+    See also:
+        `Condition`, `Equation`.
     """
 
     observed: Offline  # the rows x_i, b_i, and with sigma the share of each residual
@@ -175,6 +231,23 @@ class IntegralCondition(AbstractCondition):
     `IntegralCondition(Integral(Interval(0.0, 1.0), lambda u, x, t: u(t)), value=1.0)` holds once; with `at=Interval(0.0, T)` it holds at
     all times, and x is the time: `g=lambda u, x, t: u(jnp.concatenate([t, x]))`. It is a residual in weak form,
     and its integrals are estimated like those of the equation.
+
+    Args:
+        integral (Integral): one integral or several, which are added.
+        value (function or number): b(x): a function of x, or a number.
+        at (domain): where the condition holds; a space of one point where it holds once; default: None.
+        weight (float): w; default: 1.0.
+        batch (int): points a step; None: as many as the equation has, or one where nothing in it is random.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> normalised = fr.IntegralCondition(fr.Integral(fr.Interval(0.0, 1.0), lambda u, x, t: u(t)), value=1.0)
+
+    See also:
+        `Condition`, `Integral`.
     """
 
     integrals: tuple[Integral, ...]

@@ -27,7 +27,25 @@ TAKEN = ("network", "unknowns", "inputs", "outputs", "slope")  # names that u ha
 
 
 class Defaults(eqx.Module):
-    """The defaults of `solve` for this equation; `None` means the general default."""
+    """The defaults of `solve` for this equation; `None` means the general default.
+
+    Args:
+        method (method): a method; default: None.
+        rule (rule): a rule; default: None.
+        network (network): a network; default: None.
+        optimizer (optimiser): an optimiser; default: None.
+        steps (int): optimiser steps, 1e4 too; default: None.
+        batch (int): points a step; default: None.
+        average (float): see solve; None: 0.999; 0: the answer is the network itself.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.Defaults(steps=2000, batch=200).steps
+        2000
+
+    See also:
+        `Equation`, `solve`.
+    """
 
     method: Any = None
     rule: AbstractRule | None = None
@@ -47,6 +65,39 @@ class Equation(AbstractResidual):
 
     `u` is the unknown function. It takes one point of shape (d,) and returns shape () for one output, (m,) for more. `f`, `g` and `y`
     return shape () for one equation, (e,) for e of them.
+
+    Args:
+        domain (domain): the law of x: every measure is normalised.
+        f (function): f(u, x); default: None.
+        integrals (Integral or list): an `Integral`, or several; default: ().
+        y (function or number): y(x), or a number; default: 0.
+        conditions (condition or list): a condition, or several; default: ().
+        exact (function): the true solution at one point, if it is known; default: None.
+        evaluation (Evaluation): where and how a solution is scored against `exact`; default: None.
+        inputs (int): d, the size of the network's input; default: None.
+        outputs (int): m, the number of unknown functions; default: 1.
+        unknowns (dict): learned scalars and their first values, read as u.name; default: None.
+        defaults (Defaults): the defaults of `solve` for this equation; default: None.
+        published (Defaults): the settings of a published run, where there is one; default: None.
+        view (View): what pictures show; default: None.
+        drawn (function): makes the equation of one seed, where parameters are random; default: None.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> problem = fr.Equation(
+        ...     domain=fr.Interval(0.0, 1.0),
+        ...     f=lambda u, x: u(x),
+        ...     integrals=fr.Integral(fr.Interval(0.0, 1.0), lambda u, x, t: 0.5 * x[0] * t[0] * u(t)),
+        ...     y=1.0,
+        ... )
+        >>> problem.inputs, problem.outputs
+        (1, 1)
+
+    See also:
+        `Integral`, `Condition`, `solve`, `check`.
     """
 
     domain: AbstractDomain  # the law of x: every measure is normalised

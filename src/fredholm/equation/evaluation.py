@@ -101,7 +101,25 @@ class AbstractEvaluation(eqx.Module):
 
 
 class Evaluation(AbstractEvaluation):
-    """Independent points of a domain, drawn once from a fixed key."""
+    """Independent points of a domain, drawn once from a fixed key.
+
+    Args:
+        at (domain): where the points are drawn, from the normalised measure.
+        n (int): how many; default: 5000.
+        score (str): the metric that counts; default: 'relative_l2'.
+        metrics (tuple): all metrics that are computed; default: ('mse', 'relative_l2').
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.Evaluation(at=fr.Interval(0.0, 1.0), n=1000).score
+        'relative_l2'
+
+    See also:
+        `Equation`, `View`.
+    """
 
     at: AbstractDomain  # where the points are drawn, from the normalised measure
     n: int = eqx.field(default=5000, converter=lambda n: positive_integer("Evaluation n", n))  # how many

@@ -20,7 +20,25 @@ Value = Callable[..., Any] | Numbers  # a function of x, or numbers that hold at
 
 
 class Integral(eqx.Module):
-    r"""$\int g[u](x, t)\,d\mu(t\,|\,x)$."""
+    r"""$\int g[u](x, t)\,d\mu(t\,|\,x)$.
+
+    Args:
+        over (domain or function): the measure mu: a domain, or a function of x that returns one.
+        g (function): g(u, x, t): the integrand at one point t, of shape () or (e,).
+        rule (rule): overrides the solver's rule for this integral; default: None.
+        at (function): at(x, t): the network's input at the node t; None: t itself.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import jax.numpy as jnp
+        >>> import fredholm as fr
+        >>> memory = fr.Integral(over=lambda x: fr.Interval(0.0, x[0]), g=lambda u, x, t: jnp.exp(t[0] - x[0]) * u(t))
+
+    See also:
+        `Equation`, `IntegralCondition`, `MonteCarlo`, `Gauss`.
+    """
 
     over: AbstractDomain | Callable[..., Any]  # the measure mu: a domain, or a function of x that returns one
     g: Callable[..., Any]  # g(u, x, t): the integrand at one point t, of shape () or (e,)

@@ -14,6 +14,27 @@ class View(eqx.Module):
 
     `View(inputs=("x", "t"), outputs=("n",))` names the axes. `View(through=(0.0, 0.0, 0.5), low=(-1, -1), high=(1, 1))` is the plane
     of the first two inputs at the third's 0.5.
+
+    Args:
+        inputs (list): the letters of the inputs, default: x, or x₀, x₁, ….
+        outputs (list): the letters of the outputs, default: u, or u₀, u₁, ….
+        through (numbers): a point of the plane; empty: no plane; default: ().
+        low (numbers): the lower left corner of the shown part of the plane; default: (0.0, 0.0).
+        high (numbers): the upper right one; default: (1.0, 1.0).
+        along (list): the two inputs that vary on the plane; default: (0, 1).
+        output (int): the output on the plane; default: 0.
+        lines (function): lines(u, x): a vector whose components along the plane are drawn as field lines, or None; default: None.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.View(inputs=("x", "t"), outputs=("n",)).inputs
+        ('x', 't')
+
+    See also:
+        `Equation`, `Solution`.
     """
 
     inputs: tuple[str, ...]  # the letters of the inputs, default: x, or x₀, x₁, …

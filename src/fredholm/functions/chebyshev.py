@@ -25,6 +25,21 @@ class Chebyshev(AbstractNetwork):
     It is linear in its coefficients, so a linear equation is solved in one step and not trained. Smooth solutions in up to three dimensions
     reach rounding error with a few dozen coefficients on each axis. `degree=None` takes as many as the solution needs. On infinite axes
     the polynomials are rational Chebyshev functions (Boyd, Chebyshev and Fourier Spectral Methods, 2001, chapter 17).
+
+    Args:
+        degree (int or list): the degree on each axis; None: grows until the series is resolved.
+        axes (axes): how each coordinate becomes a variable in [-1, 1]; empty: from the equation; default: ().
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.solve(fr.problems.Volterra(), network=fr.Chebyshev(8), seeds=1, progress=False).steps
+        1
+
+    See also:
+        `Fourier`, `RandomFeatures`, `MLP`.
     """
 
     degree: int | tuple[int, ...] | None = None  # the degree on each axis; None: grows until the series is resolved
@@ -90,7 +105,24 @@ class Chebyshev(AbstractNetwork):
 
 class Fourier(Chebyshev):
     """A series that is periodic on the axes in `periodic`, with the width of the frame as its period: sines and cosines there, Chebyshev
-    polynomials on the others."""
+    polynomials on the others.
+
+    Args:
+        degree (int or list): the degree on each axis; None: grows until the series is resolved.
+        axes (axes): how each coordinate becomes a variable in [-1, 1]; empty: from the equation; default: ().
+        periodic (list): the periodic axes, counted from 0; None: all.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.Fourier(16).periodic is None  # every axis
+        True
+
+    See also:
+        `Chebyshev`, `Periodic`.
+    """
 
     periodic: tuple[int, ...] | None = None  # the periodic axes, counted from 0; None: all
 

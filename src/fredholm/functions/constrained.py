@@ -19,6 +19,20 @@ class Constrained(AbstractNetwork):
 
     `Constrained(MLP(64, 3), lambda n, x: 1.0 + x[0] * n(x))` has u(0) = 1; `lambda n, x: x[0] * (1 - x[0]) * n(x)` vanishes at both ends
     of the unit interval. A form written in Python is not in a run's folder: `load` and `resume` ask for `network=` again.
+
+    Args:
+        network (network): n: whatever solve(network=...) takes.
+        form (function): F(n, x), of the shape of u(x); n(x) has that shape too.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> network = fr.Constrained(fr.MLP(16, 1), lambda n, x: 1.0 + x[0] * n(x))  # u(0) = 1
+
+    See also:
+        `Condition`, `MLP`.
     """
 
     network: AbstractNetwork = eqx.field(converter=as_network)  # n: whatever solve(network=...) takes

@@ -28,7 +28,25 @@ ACTIVATIONS: Mapping[str, Callable[[Array], Array]] = {
 
 class MLP(AbstractNetwork):
     r"""A perceptron with `depth` hidden layers of `width` units and a linear output; weights and biases start in
-    $U(\pm 1/\sqrt{\text{fan in}})$. Inputs and outputs are in the units of the equation, as `Scaled` has them."""
+    $U(\pm 1/\sqrt{\text{fan in}})$. Inputs and outputs are in the units of the equation, as `Scaled` has them.
+
+    Args:
+        width (int): units in each hidden layer; default: 64.
+        depth (int): hidden layers; default: 3.
+        activation (str): silu, tanh, relu, gelu or sin; default: 'silu'.
+        scaled (bool): map the input to [-1, 1] and the output to the size of u, both found from the equation; default: True.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.MLP(width=32, depth=2)
+        MLP(width=32, depth=2)
+
+    See also:
+        `Chebyshev`, `Constrained`, `Scaled`.
+    """
 
     width: int = eqx.field(default=64, converter=lambda n: positive_integer("MLP width", n, most=WIDEST))  # units in each hidden layer
     depth: int = eqx.field(default=3, converter=lambda n: positive_integer("MLP depth", n, most=DEEPEST))  # hidden layers

@@ -18,6 +18,23 @@ class RandomFeatures(AbstractNetwork):
 
     It is linear in its coefficients c, so a linear equation is solved in one pass over its samples and not trained, in any number of
     dimensions. Every seed has features of its own. m and s are the centre and the radius of the frame, the box where u is evaluated.
+
+    Args:
+        features (int): their number; default: 400.
+        sharpness (float): σ, how fast the features vary: about the number of bends of u within the frame; default: 2.0.
+        center (numbers): m; empty: from the equation; default: ().
+        radius (numbers): s; default: ().
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.RandomFeatures(200).features
+        200
+
+    See also:
+        `Chebyshev`, `MLP`.
     """
 
     features: int = eqx.field(default=400, converter=lambda n: positive_integer("RandomFeatures features", n))  # their number

@@ -28,6 +28,24 @@ class Scaled(AbstractNetwork):
 
     `MLP` is scaled by itself. `Scaled(module)` scales a network of your own. What is not given is taken from the equation when `solve`
     starts, and recorded.
+
+    Args:
+        network (network): n: whatever solve(network=...) takes.
+        center (numbers): m, a number for each input; None: from the equation.
+        radius (numbers): r; default: None.
+        shift (numbers): c, a number for each output; default: None.
+        size (numbers): s; default: None.
+        units (tuple): of the equation and of each condition: residuals are trained in these units; default: None.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> network = fr.Scaled(fr.MLP(16, 1, scaled=False), center=(2.5,), radius=(2.5,), shift=(0.0,), size=(1.0,))
+
+    See also:
+        `MLP`.
     """
 
     network: AbstractNetwork = eqx.field(converter=as_network)  # n: whatever solve(network=...) takes

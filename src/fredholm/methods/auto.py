@@ -12,6 +12,23 @@ class Auto(eqx.Module):
     The standard loss is chosen only where its bias is small. With random nodes, their squared error must be at most the share `bias` of the
     squared terms of the equation; with fixed nodes, at most `bias`². Otherwise an equation with f gets delayed targets. In the weak form
     the noise decides between double sampling and delayed targets. docs/choosing.md has the measurements.
+
+    Args:
+        points (int): evaluations of u in each step; more where its gradient is noise; default: 1600.
+        bias (float): the largest shift of the solution, as a share of it, that a standard loss may cause; default: 0.001.
+        pilot (int): steps of the pilot's training; default: 200.
+        using (method): use this method, and choose its rule and batch; None: choose the method too.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.Auto(points=800).pilot
+        200
+
+    See also:
+        `solve`, `DelayedTarget`.
     """
 
     points: int = eqx.field(

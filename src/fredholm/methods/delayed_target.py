@@ -73,6 +73,25 @@ class DelayedTarget(AbstractMethod[Function | Observed]):
 
     A condition on an integral has no f, and a target would save no second derivative there. So it uses the product of two independent
     residuals, as in double sampling. Learned scalars inside an integral have no delayed copy. Their gradient comes from separate nodes.
+
+    Args:
+        tau (float): τ, how much of the target stays at each step; None: a mean over the last fiftieth of the steps, 20 to 1000.
+        regularization (float): λ, the weight of the pull of the network to its target; None: measured along the drift.
+        split (float): M, the published weight of the target part; None: the limit of large M.
+        main (int or rule): N', the nodes of the main part (a weak form or a split has one); None: as the target's.
+        every (int): T: copy the network to the target every T steps, instead of averaging with τ; default: None.
+        on (str): regularise the raw output u, as the published runs do, or f, as the paper's text has it; default: 'output'.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.DelayedTarget(tau=0.99, regularization=1.0).tau
+        0.99
+
+    See also:
+        `DoubleSampling`, `Auto`.
     """
 
     tau: float | None = None  # τ, how much of the target stays at each step; None: a mean over the last fiftieth of the steps, 20 to 1000

@@ -30,6 +30,20 @@ class DoubleSampling(AbstractMethod[None]):
     $\hat r^2 - s^2/N$ with the unbiased sample variance $s^2$: the same expectation from the same nodes with less variance. Where a rule
     has several kinds of nodes, as `Focused`, the variance is that within each kind. Any other randomised rule is drawn twice (Saleh et
     al., ICML 2024, equation 17).
+
+    Args:
+        pairs (str): split: two halves of the nodes; all: every pair of nodes; default: 'split'.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.DoubleSampling("all")
+        DoubleSampling(pairs='all')
+
+    See also:
+        `DelayedTarget`, `Standard`.
     """
 
     pairs: Literal["split", "all"] = "split"  # split: two halves of the nodes; all: every pair of nodes

@@ -29,6 +29,14 @@ class Standard(AbstractMethod[None]):
 
     With independent nodes the last term depends on u, and the solution becomes too smooth. With a deterministic rule this is the
     deterministic approach: it has no variance, but the error of the rule (Saleh et al., ICML 2024, equations 14 and 16).
+
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.Standard()
+        Standard()
+
+    See also:
+        `DoubleSampling`, `DelayedTarget`, `Gauss`.
     """
 
     def rows(

@@ -10,7 +10,26 @@ from fredholm.optimizers.schedules import AbstractSchedule, ConstantRate, Cosine
 
 
 class Adam(AbstractOptimizer):
-    r"""Adam (Kingma and Ba, 2015)."""
+    r"""Adam (Kingma and Ba, 2015).
+
+    Args:
+        learning_rate (float): η, the learning rate; default: 0.001.
+        schedule (schedule): how the learning rate changes over the run: ConstantRate() or Cosine(); default: ConstantRate().
+        b1 (float): β₁, of the averaged gradient; default: 0.9.
+        b2 (float): β₂, of its averaged square; default: 0.999.
+        eps (float): ε, added to the root of that average; default: 1e-08.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.Adam(3e-3, fr.Cosine()).learning_rate
+        0.003
+
+    See also:
+        `Muon`, `GaussNewton`, `Cosine`.
+    """
 
     learning_rate: float = 1e-3  # η, the learning rate
     schedule: AbstractSchedule = ConstantRate()  # how the learning rate changes over the run: ConstantRate() or Cosine()

@@ -37,6 +37,24 @@ class GaussNewton(AbstractOptimizer):
     mean direction unbiased. It keeps p × p numbers for p parameters.
 
     The default precision is float64; a run in float32 ends at an error of about 1e-4.
+
+    Args:
+        damping (float): λ of the first step, as a share of the trace of the curvature; from then on it follows the steps; default: 0.1.
+        momentum (float): β, the share of the last step that stays; default: 0.0.
+        learning_rate (float): η, the share of the full step that is taken with random nodes; default: 0.1.
+        schedule (schedule): how η changes over the run; default: Cosine().
+        refresh (int): steps between two measurements of the curvature, with random nodes; default: 10.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.GaussNewton().is_second_order
+        True
+
+    See also:
+        `Adam`, `Gauss`.
     """
 
     damping: float = 0.1  # λ of the first step, as a share of the trace of the curvature; from then on it follows the steps

@@ -12,6 +12,23 @@ from fredholm.optimizers.schedules import AbstractSchedule, Cosine
 class Muon(AbstractOptimizer):
     """Muon (Jordan et al., 2024): a weight matrix moves by η U Vᵀ, where U Σ Vᵀ is its averaged gradient. Other
     parameters move by Adam with Nesterov's momentum. Directions with a weak gradient are learnt as fast as directions with a strong one.
+
+    Args:
+        learning_rate (float): η, the learning rate of the matrices; default: 0.01.
+        schedule (schedule): how it changes: ConstantRate() never settles, since every step has the same size; default: Cosine().
+        beta (float): β, of the averaged gradient; default: 0.95.
+        vectors (float): the rate of Adam as a share of η; default: 0.3.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.Muon(3e-3).learning_rate
+        0.003
+
+    See also:
+        `Adam`, `Cosine`.
     """
 
     learning_rate: float = 1e-2  # η, the learning rate of the matrices

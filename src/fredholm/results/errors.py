@@ -4,7 +4,20 @@ from fredholm.report.solved import Solved
 
 
 class SolveError(RuntimeError):
-    """At least one seed failed. `.solution` holds all seeds, the failed ones at their last good state."""
+    """At least one seed failed. `.solution` holds all seeds, the failed ones at their last good state.
+
+    Args:
+        message (str): what failed.
+        solution (Solution): all seeds, the failed ones at their last good state.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> issubclass(fr.SolveError, Exception)
+        True
+
+    See also:
+        `solve`, `Status`, `Interrupted`.
+    """
 
     def __init__(self, message: str, solution: Solved):
         super().__init__(message)
@@ -12,7 +25,20 @@ class SolveError(RuntimeError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during training. `.solution` holds the training as far as it came."""
+    """Ctrl-C during training. `.solution` holds the training as far as it came.
+
+    Args:
+        message (str): what happened.
+        solution (Solution): the solution so far.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> issubclass(fr.Interrupted, Exception)
+        False
+
+    See also:
+        `resume`, `SolveError`.
+    """
 
     def __init__(self, message: str, solution: Solved):
         super().__init__(message)

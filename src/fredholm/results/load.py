@@ -28,6 +28,22 @@ def load(path: str | os.PathLike[str], network: object = None, problem: Equation
         network: the network of the run, where it was not the library's own.
         problem: the equation of the run, where it was not the library's own. Without it the solution still predicts, but cannot be
             evaluated against an exact solution.
+
+    Returns:
+        The `Solution`.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> solution = fr.solve(fr.problems.Volterra(), network=fr.Chebyshev(8), seeds=1, progress=False)
+        >>> loaded = fr.load(solution.save("runs/loaded"))
+        >>> bool((loaded([[1.0]]) == solution([[1.0]])).all())
+        True
+
+    See also:
+        `resume`, `Solution`.
     """
     record, arrays, history = SavedRun.read(RunFolder.open(path))
     with jax.enable_x64(record.settings.precision == "float64"):

@@ -72,6 +72,26 @@ class Solution:
             `regularization_weight` (λ), and `error` against the exact solution. Where the parameters are averaged, `error` is that of the
             average, which is the answer, and `error_main` that of the network itself.
         unknowns: the learned scalars by name, each an array (s,). `history` has their course as `unknown_<name>`.
+
+    Args:
+        record (RunRecord): the settings and the status of the run.
+        problem (Equation): the equation; None where a loaded run could not rebuild it.
+        history (xarray.Dataset): what was recorded, over (seed, step).
+        u (function): the networks of all seeds.
+        target (function): the delayed networks.
+        arrays (dict): what a checkpoint holds.
+        main (function): the networks without averaging; default: None.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> solution = fr.solve(fr.problems.Volterra(), network=fr.Chebyshev(8), seeds=1, progress=False)
+        >>> solution([[1.0], [2.0]]).shape
+        (2,)
+        >>> solution.status[0].status.value
+        'finished'
+
+    See also:
+        `solve`, `load`, `View`.
     """
 
     def __init__(

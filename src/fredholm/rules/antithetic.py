@@ -16,6 +16,20 @@ class Antithetic(AbstractRule):
 
     A normal variable is mirrored about its mean, so the first-order part of $u(x + t) - u(x)$ leaves no noise (Hammersley and Morton,
     1956). What is even in t, as a second derivative along a direction, gains nothing: the second node of a pair repeats the first.
+
+    Args:
+        n (int): pairs of nodes.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.Antithetic(4).size(fr.Interval(0.0, 1.0))
+        8
+
+    See also:
+        `MonteCarlo`.
     """
 
     n: int = eqx.field(converter=lambda n: positive_integer("Antithetic n", n))  # pairs of nodes

@@ -14,6 +14,23 @@ class Even(AbstractTensorRule):
 
     On the circle these are n evenly spaced angles, which integrate every trigonometric polynomial of degree below n exactly.
     On a smooth integrand that is not periodic the error falls like $n^{-2}$.
+
+    Args:
+        n (int): nodes on each axis.
+        randomize (randomisation): Shift(), Rotation(), or None; default: None.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.Even(8).size(fr.Interval(0.0, 1.0))
+        8
+        >>> fr.Even(4, randomize=fr.Shift()).is_random
+        True
+
+    See also:
+        `Gauss`, `Rotation`, `Shift`.
     """
 
     n: int = eqx.field(converter=lambda n: positive_integer("Even n", n))  # nodes on each axis

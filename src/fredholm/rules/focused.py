@@ -32,6 +32,24 @@ class Focused(AbstractRule):
     nodes miss: in ten dimensions 100 of them see less than half of it on three spheres of four.
 
     A focus outside of a sphere acts by its mirror point. With n = 1 the kind of the node is drawn.
+
+    Args:
+        n (int): n₀ + n₁, exactly this many points.
+        foci (array): where the sources are, as points of the space: ((0.0, 0.0), ...).
+        weights (array): their sizes; None: all alike.
+        plain (float): the share of plain nodes; default: 0.5.
+        quasi (bool): evenly spread nodes of each kind, a shifted lattice, instead of independent ones; default: False.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.Focused(16, foci=((0.0, 0.0),)).size(fr.Box((-1.0, -1.0), (1.0, 1.0)))
+        16
+
+    See also:
+        `Importance`, `Mixture`.
     """
 
     n: int = eqx.field(converter=lambda n: positive_integer("Focused n", n))  # n₀ + n₁, exactly this many points

@@ -18,6 +18,23 @@ class Gauss(AbstractTensorRule):
     r"""The n zeros of the orthogonal polynomial of the axis' measure: Legendre's on the unit interval, Hermite's on a normal
     axis, Laguerre's on a half-line, Jacobi's beside a singularity (`AbsPower`). Exact to degree $2n - 1$ in z on each axis (Gauss, 1814);
     all weights are positive.
+
+    Args:
+        n (int): nodes on each axis.
+        randomize (randomisation): Rotation(), Shift() on bounded domains, or None; default: None.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.Gauss(16).size(fr.Interval(0.0, 1.0))
+        16
+        >>> fr.Gauss(4).size(fr.Box((0.0, 0.0), (1.0, 1.0)))  # on each axis
+        16
+
+    See also:
+        `ClenshawCurtis`, `Smolyak`, `Even`.
     """
 
     n: int = eqx.field(converter=lambda n: positive_integer("Gauss n", n))  # nodes on each axis

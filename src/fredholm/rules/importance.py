@@ -26,6 +26,20 @@ class Importance(AbstractRule):
     proposal outside of the integral's domain gets weight 0 and is moved inside, so that the integrand is never evaluated outside.
 
     `fit_importance` makes an `Importance` from the integrand itself. Any rule draws from the proposal, `MonteCarlo(n)` or another.
+
+    Args:
+        rule (rule): how nodes of the proposal are chosen.
+        proposal (domain or function): q, or a function of the integral's domain.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> tilted = fr.Importance(fr.MonteCarlo(4), proposal=fr.Exponential(0.0, 0.5))
+
+    See also:
+        `fit_importance`, `Focused`.
     """
 
     rule: AbstractRule  # how nodes of the proposal are chosen
@@ -125,6 +139,31 @@ def fit_importance(
     axis and a peak that the pilot missed costs variance, not bias. The fit's samples are not used again: the rule stays unbiased.
 
     The edges are in base variables, so the rule also serves the same integral at another x, with moved limits.
+
+    Args:
+        g (function): the integrand at one point t.
+        domain (domain): the measure.
+        key (JAX key): a JAX key.
+        rule (rule): how nodes of the fitted density are chosen; default: MonteCarlo(n=1).
+        bins (int): pieces on each axis; default: 32.
+        samples (int): pilot samples a round; default: 4096.
+        rounds (int): rounds of the fit; default: 4.
+        floor (float): the share of the density that stays uniform; default: 0.1.
+
+    Returns:
+        An `Importance` rule.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import jax
+        >>> import jax.numpy as jnp
+        >>> import fredholm as fr
+        >>> fitted = fr.fit_importance(lambda t: jnp.exp(-10 * t[0]), fr.Interval(0.0, 1.0), jax.random.key(0), samples=100, rounds=1)
+
+    See also:
+        `Importance`, `Focused`.
     """
     bins, samples = positive_integer("fit_importance bins", bins, least=2), positive_integer("fit_importance samples", samples, least=100)
     floor, rounds = real("fit_importance floor", floor, low=1e-3, high=1.0), positive_integer("fit_importance rounds", rounds)

@@ -20,6 +20,21 @@ class ClenshawCurtis(AbstractClosedRule):
 
     Exact to degree $n - 1$ (n for odd n), all weights positive, and nested where $n - 1$ doubles (Clenshaw and Curtis, 1960).
     One node is the middle.
+
+    Args:
+        n (int): nodes on each axis.
+        randomize (randomisation): Rotation(), Shift(), or None; default: None.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.ClenshawCurtis(9).size(fr.Interval(0.0, 1.0))
+        9
+
+    See also:
+        `Gauss`, `Leja`.
     """
 
     n: int = eqx.field(converter=lambda n: positive_integer("ClenshawCurtis n", n))  # nodes on each axis
@@ -56,6 +71,21 @@ class Leja(AbstractClosedRule):
 
     the left one of two that tie. Each rule adds one node to the last, so a sparse grid of them is the smallest of all.
     Exact to degree $n - 1$; some weights may be zero or negative (Leja, 1957; Narayan and Jakeman, 2014).
+
+    Args:
+        n (int): nodes on each axis.
+        randomize (randomisation): Rotation(), Shift(), or None; default: None.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.Leja(5).size(fr.Interval(0.0, 1.0))
+        5
+
+    See also:
+        `ClenshawCurtis`, `Smolyak`.
     """
 
     n: int = eqx.field(converter=lambda n: positive_integer("Leja n", n))  # nodes on each axis

@@ -10,7 +10,22 @@ from fredholm.rules.base import AbstractRule
 
 
 class MonteCarlo(AbstractRule):
-    r"""N independent nodes: $\int g\,d\mu \approx \frac{1}{N}\sum_i \omega(z_i)\, g(t(z_i))$, unbiased with variance Var/N."""
+    r"""N independent nodes: $\int g\,d\mu \approx \frac{1}{N}\sum_i \omega(z_i)\, g(t(z_i))$, unbiased with variance Var/N.
+
+    Args:
+        n (int): N, exactly this many points.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.MonteCarlo(8).size(fr.Box((0.0, 0.0), (1.0, 1.0)))
+        8
+
+    See also:
+        `QuasiMonteCarlo`, `Antithetic`, `DelayedTarget`.
+    """
 
     n: int = eqx.field(converter=lambda n: positive_integer("MonteCarlo n", n))  # N, exactly this many points
 

@@ -13,6 +13,22 @@ class QuasiMonteCarlo(AbstractNodeRule):
     r"""N points of a low-discrepancy sequence with equal weights: $\int g\,d\mu \approx \frac1N \sum_i \omega(z_i)\,g(t(z_i))$.
 
     The error is bounded by the variation of the integrand times the points' star discrepancy, about $(\log N)^k/N$.
+
+    Args:
+        n (int): N, exactly this many points.
+        sequence (sequence): where the points are: AdditiveRecursion(), Sobol(), Halton() or Lattice(); default: AdditiveRecursion().
+        randomize (randomisation): Shift(), Rotation(), Scramble() for Sobol(), or None; default: None.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.QuasiMonteCarlo(64, fr.Sobol(), fr.Scramble()).size(fr.Box((0.0,) * 5, (1.0,) * 5))
+        64
+
+    See also:
+        `MonteCarlo`, `Sobol`, `Halton`, `Lattice`, `AdditiveRecursion`.
     """
 
     n: int = eqx.field(converter=lambda n: positive_integer("QuasiMonteCarlo n", n))  # N, exactly this many points

@@ -13,6 +13,17 @@ class Shift(AbstractRandomization):
 
     Every moved node is uniform, so any weights that sum to 1 give an unbiased rule. Exactness for polynomials is lost,
     exactness for periodic functions is kept: it suits even grids and lattices, not Gauss.
+
+    Args:
+        fixed (bool): one shift for the whole training, or a new one for every x and step; default: False.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.Even(8, randomize=fr.Shift()).is_random
+        True
+
+    See also:
+        `Rotation`, `Scramble`, `Even`.
     """
 
     fixed: bool = False  # one shift for the whole training, or a new one for every x and step
@@ -36,6 +47,17 @@ class Rotation(AbstractRandomization):
     r"""$t \mapsto c + Q(t - c)$ with Q from the Haar measure on O(d): for spheres and circles.
 
     Every turned node is uniform on the sphere, so any weights that sum to 1 give an unbiased rule.
+
+    Args:
+        fixed (bool): one rotation for the whole training, or a new one for every x and step; default: False.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.Even(8, randomize=fr.Rotation()).is_random
+        True
+
+    See also:
+        `Shift`, `Scramble`, `Even`.
     """
 
     fixed: bool = False  # one rotation for the whole training, or a new one for every x and step
@@ -59,6 +81,17 @@ class Scramble(AbstractRandomization):
     The random bits come from a hash, which costs a few integer operations inside the compiled step. It works on the reversed bits,
     where a digit depends only on the digits before it (Laine and Karras, 2011; Burley, JCGT 2020). Adding a uniform 32-bit
     number makes each node exactly uniform on the grid, whatever the quality of the hash: unbiasedness does not depend on it.
+
+    Args:
+        fixed (bool): one scrambling for the whole training, or a new one for every x and step; default: False.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.QuasiMonteCarlo(32, fr.Sobol(), fr.Scramble()).is_random
+        True
+
+    See also:
+        `Sobol`, `Shift`.
     """
 
     fixed: bool = False  # one scrambling for the whole training, or a new one for every x and step

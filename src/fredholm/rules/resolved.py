@@ -17,6 +17,14 @@ class Resolved(AbstractRule):
     """Fixed nodes, as many as the integral needs and of the kind that suits it: Gauss, graded towards singular ends, split at t = x.
 
     A solve with a series (`network=fr.Chebyshev()`) refines them until the integrals no longer change. Elsewhere: Gauss with many nodes.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.solve(fr.problems.Volterra(), network=fr.Chebyshev(8), rule=fr.Resolved(), seeds=1, progress=False).steps
+        1
+
+    See also:
+        `Gauss`, `Chebyshev`.
     """
 
     @property

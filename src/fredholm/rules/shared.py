@@ -37,6 +37,20 @@ class Shared(_Around):
     times for each x of the batch. So N can be as large as the batch for the price of one more evaluation at each x. Where the domain
     depends on x, the x share the random numbers and nothing is saved. Each single estimate is as accurate as before, and the loss of each
     method has the same expectation. But the errors at all x of a step are now correlated, so with equal N the gradient is noisier.
+
+    Args:
+        rule (rule): MonteCarlo(n), Even(n, Shift()), .
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.Shared(fr.MonteCarlo(64)).is_shared
+        True
+
+    See also:
+        `MonteCarlo`.
     """
 
     rule: AbstractRule = eqx.field(converter=lambda rule: _random(rule))  # MonteCarlo(n), Even(n, Shift()), ...

@@ -18,6 +18,23 @@ class Smolyak(AbstractNodeRule):
 
     `rule` is $U_0$ and says how $U_l$ grows: `Gauss(n)` and `Leja(n)` to n + l nodes, `ClenshawCurtis` and `Even` to nested ones.
     "Order q" of the paper is `Smolyak(Gauss(1), q)`. Weights may be negative, and $\sum|w|$ grows with the level and the axes.
+
+    Args:
+        rule (rule): U_0, the rule of level 0 on one axis: Gauss(1), Leja(1), ClenshawCurtis(1), Even(1), .
+        level (int): q, the level of the sparse grid.
+        randomize (randomisation): Rotation(), Shift() on bounded domains, or None; default: None.
+        merge (bool): equal nodes become one; False keeps equal nodes, as the published runs do (same integral, more points); default: True.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.Smolyak(fr.Gauss(1), 2).size(fr.Box((0.0,) * 4, (1.0,) * 4))
+        41
+
+    See also:
+        `Gauss`, `Leja`, `QuasiMonteCarlo`.
     """
 
     rule: AbstractTensorRule = eqx.field(

@@ -14,6 +14,20 @@ class WithoutReplacement(AbstractRule):
     $\frac{m - n}{m - 1}\,\text{Var}/n$, which is 0 where n is m.
 
     For `Directions(d, "axes")` and `Discrete(points)`. The nodes of one draw depend on each other, so double sampling draws twice.
+
+    Args:
+        n (int): how many of the atoms.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.WithoutReplacement(3).size(fr.Directions(10, "axes"))
+        3
+
+    See also:
+        `Directions`, `Discrete`.
     """
 
     n: int = eqx.field(converter=lambda n: positive_integer("WithoutReplacement n", n))  # how many of the atoms

@@ -35,6 +35,28 @@ def compare(
     Each entry of `methods` is a method, or a mapping of `method` and other keywords of `solve` for it alone, for instance
     `{"method": fr.Standard(), "rule": fr.MonteCarlo(100), "batch": 8}` for an equal budget of evaluations. With `out` the comparison is a
     study in that folder: after Ctrl-C or a crash the same call continues, and finished runs are not trained again.
+
+    Args:
+        problem (Equation): the equation.
+        methods (dict): methods by name, or mappings of keywords of `solve`.
+        out (path): a folder, which makes it a study that can be continued; default: None.
+        **keywords (any): keywords of `solve` for all of them.
+
+    Returns:
+        The solutions by the names of the methods.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> methods = {"gauss": fr.Standard()}
+        >>> found = fr.compare(fr.problems.Volterra(), methods, network=fr.Chebyshev(8), rule=fr.Gauss(16), seeds=1, progress=False)
+        >>> list(found)
+        ['gauss']
+
+    See also:
+        `solve`, `Solution`.
     """
     if not isinstance(methods, Mapping) or not methods:
         raise ValueError(

@@ -18,7 +18,17 @@ CHECKPOINT_SECONDS = 20.0  # between two checkpoints, where the caller gives no 
 
 
 class AbstractCallback:
-    """Called between two chunks of steps. Each method does nothing by default."""
+    """Called between two chunks of steps. Each method does nothing by default.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> class Stop(fr.AbstractCallback):
+        ...     def after_chunk(self, training):
+        ...         return fr.Status.STOPPED if training.step >= 1000 else None
+
+    See also:
+        `AfterRecord`, `TensorBoard`, `Plateau`.
+    """
 
     @contextlib.contextmanager
     def during(self, training: Watched) -> Iterator["AbstractCallback"]:
@@ -130,7 +140,17 @@ class Progress(AbstractCallback):
 
 
 class AfterRecord(AbstractCallback):
-    """A callback after each new record."""
+    """A callback after each new record.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> class Watch(fr.AfterRecord):
+        ...     def after_record(self, training):
+        ...         print(training.step)
+
+    See also:
+        `AbstractCallback`, `TensorBoard`.
+    """
 
     def __init__(self):
         self._seen = 0

@@ -23,6 +23,23 @@ def use_all_cores(count: int | None = None) -> None:
     """Makes every CPU core a device, so that seeds train side by side; call it once, before anything else uses JAX.
 
     The command line does this by itself. It has no effect on a machine with a GPU or TPU, whose devices JAX finds.
+
+    Args:
+        count (int): how many cores; None: all.
+
+    Returns:
+        Nothing.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> callable(fr.use_all_cores)  # at the top of a program: fr.use_all_cores()
+        True
+
+    See also:
+        `keep_programs`.
     """
     count = None if count is None else positive_integer("use_all_cores", count)
     count = count or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else count or os.cpu_count() or 1

@@ -38,7 +38,18 @@ class AbstractLogger(AfterRecord):
 
 
 class TensorBoard(AbstractLogger):
-    """Event files for TensorBoard (`pip install tensorboard`; `tensorboard --logdir FOLDER`)."""
+    """Event files for TensorBoard (`pip install tensorboard`; `tensorboard --logdir FOLDER`).
+
+    Args:
+        folder (path): where the event files go.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> logger = fr.TensorBoard("runs/tensorboard")  # fr.solve(problem, callbacks=[logger])
+
+    See also:
+        `MLflow`, `WandB`, `AbstractCallback`.
+    """
 
     def __init__(self, folder: str | os.PathLike[str]):
         super().__init__()
@@ -59,7 +70,19 @@ class TensorBoard(AbstractLogger):
 
 
 class MLflow(AbstractLogger):
-    """A run of MLflow (`pip install mlflow`), in its own store or where `MLFLOW_TRACKING_URI` says. `options` are `mlflow.start_run`'s."""
+    """A run of MLflow (`pip install mlflow`), in its own store or where `MLFLOW_TRACKING_URI` says. `options` are `mlflow.start_run`'s.
+
+    Args:
+        experiment (str): the name of the experiment; default: 'fredholm'.
+        **options (any): arguments of `mlflow.start_run`.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> logger = fr.MLflow("fredholm")  # fr.solve(problem, callbacks=[logger])
+
+    See also:
+        `TensorBoard`, `WandB`.
+    """
 
     def __init__(self, experiment: str = "fredholm", **options: Any):
         super().__init__()
@@ -78,7 +101,19 @@ class MLflow(AbstractLogger):
 
 
 class WandB(AbstractLogger):
-    """A run of Weights & Biases (`pip install wandb`). `options` go to `wandb.init`: `mode="offline"`, `dir=...`, `name=...`."""
+    """A run of Weights & Biases (`pip install wandb`). `options` go to `wandb.init`: `mode="offline"`, `dir=...`, `name=...`.
+
+    Args:
+        project (str): the name of the project; default: 'fredholm'.
+        **options (any): arguments of `wandb.init`.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> logger = fr.WandB("fredholm", mode="offline")  # fr.solve(problem, callbacks=[logger])
+
+    See also:
+        `TensorBoard`, `MLflow`.
+    """
 
     def __init__(self, project: str = "fredholm", **options: Any):
         super().__init__()

@@ -14,6 +14,20 @@ def keep_programs(folder: Path | str | None = None) -> None:
 
     `folder` may be shared with other processes of this user, and with nobody else, since the programs in it are run; default: a folder in
     the user's cache directory. The command line does this by itself.
+
+    Args:
+        folder (path): where compiled programs are kept; None: a folder in the user's cache directory.
+
+    Returns:
+        Nothing.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> callable(fr.keep_programs)  # at the top of a program: fr.keep_programs()
+        True
+
+    See also:
+        `use_all_cores`.
     """
     folder = processor_directory("programs") if folder is None else Path(instance("keep_programs", folder, (str, Path), "a folder"))
     if reason := distrusted(folder):

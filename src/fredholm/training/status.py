@@ -7,7 +7,16 @@ from typing import NamedTuple
 
 
 class Status(enum.Enum):
-    """How a training ended; the value is the message."""
+    """How a training ended; the value is the message.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.Status.FINISHED.is_failure
+        False
+
+    See also:
+        `SeedStatus`, `SolveError`.
+    """
 
     FINISHED = "finished"
     UNREACHED = "finished; the tolerance was not reached"
@@ -29,7 +38,20 @@ class Status(enum.Enum):
 
 
 class SeedStatus(NamedTuple):
-    """How the training of one seed ended, and at which step."""
+    """How the training of one seed ended, and at which step.
+
+    Args:
+        status (Status): how it ended.
+        step (int): the steps done; for a failed seed, the step where it failed.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> str(fr.SeedStatus(fr.Status.FINISHED, 2000))
+        'finished (step 2000)'
+
+    See also:
+        `Status`, `Solution`.
+    """
 
     status: Status
     step: int  # the steps done; for a failed seed, the step where it failed
@@ -49,4 +71,13 @@ def describe_failures(status: Sequence[SeedStatus], seeds: Sequence[int]) -> lis
 
 
 class ProblemWarning(UserWarning):
-    """Something in the equation is suspicious: most often a condition is missing, so that the solution is not unique."""
+    """Something in the equation is suspicious: most often a condition is missing, so that the solution is not unique.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> issubclass(fr.ProblemWarning, UserWarning)
+        True
+
+    See also:
+        `check`.
+    """

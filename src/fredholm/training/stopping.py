@@ -21,7 +21,22 @@ class AbstractStop(eqx.Module):
 
 
 class Tolerance(AbstractStop):
-    """Stops when the mean error over the seeds is at most `value`; where there is no exact solution, the mean loss."""
+    """Stops when the mean error over the seeds is at most `value`; where there is no exact solution, the mean loss.
+
+    Args:
+        value (number): the error to reach.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.Tolerance(1e-3)
+        Tolerance(value=0.001)
+
+    See also:
+        `Plateau`, `solve`.
+    """
 
     value: float
 
@@ -33,7 +48,23 @@ class Tolerance(AbstractStop):
 
 
 class Plateau(AbstractStop):
-    """Stops when the mean loss over the seeds has not improved by the share `improvement` over the last `records` records."""
+    """Stops when the mean loss over the seeds has not improved by the share `improvement` over the last `records` records.
+
+    Args:
+        records (int): how many records back; default: 20.
+        improvement (float): the share by which the loss must have improved; default: 0.01.
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.Plateau(records=10, improvement=0.02)
+        Plateau(records=10, improvement=0.02)
+
+    See also:
+        `Tolerance`, `solve`.
+    """
 
     records: int = 20
     improvement: float = 0.01
