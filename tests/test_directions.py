@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.experimental.jet import jet
 
 import fredholm as fr
 from fredholm.equation.estimate import draw, estimated
@@ -97,6 +98,41 @@ def test_axes_without_replacement():
     assert np.var(found) == pytest.approx((d - n) / (d - 1) * one / n, rel=0.08)
 
 
+def test_perpendicular_directions_leave_less_variance_and_a_whole_block_is_exact():
+    d, n = 6, 4
+    matrix = np.random.default_rng(1).normal(size=(d, d))
+    hessian, domain = matrix + matrix.T, fr.Directions(d, "sphere")
+
+    @jax.jit
+    @jax.vmap
+    def laplacians(key):
+        drawn = [fr.Orthogonal(k).nodes(domain, key) for k in (n, d, d + 3)]
+        return jnp.stack(
+            [nodes.weights @ jnp.einsum("ki,ij,kj->k", nodes.points, jnp.asarray(hessian, float), nodes.points) for nodes in drawn]
+        )
+
+    found = np.asarray(laplacians(jax.random.split(jax.random.key(4), N)), float)
+    exact, one = float(np.trace(hessian)), stated_variance("sphere", hessian)
+    assert np.all(np.abs(np.mean(found, axis=0) - exact) < 4.5 * np.std(found, axis=0) / math.sqrt(N) + 1e-3)
+    assert np.var(found[:, 0]) == pytest.approx((d - n) / (d - 1) * one / n, rel=0.08)
+    assert np.allclose(found[:, 1], exact, atol=1e-3)
+
+
+def test_a_second_derivative_takes_as_many_products_of_matrices_as_taylor_mode():
+    """Three for each layer, of the value and of its two derivatives: XLA merges the equal ones of nested forward mode. So there is no
+    need for a rule of `jet`; on a function that has one both agree."""
+    d = 20
+    weights = jnp.asarray(np.random.default_rng(2).normal(size=(d, 8)), float)
+    u = lambda x: jnp.sum(jnp.tanh(x @ weights))  # noqa: E731
+    x, v = jnp.linspace(-1.0, 1.0, d), jnp.ones(d)
+    taylor = jet(u, (x,), ((v, jnp.zeros(d)),))[1][1]
+    assert fr.directional(u, x, v, order=2) == pytest.approx(float(taylor), rel=1e-4)
+    network = fr.MLP(16, 2, "tanh").build(d, 1, jax.random.key(0))
+    batch = jnp.ones((32, d))
+    compiled = jax.jit(jax.vmap(lambda x: fr.directional(network, x, x + 1, order=2))).lower(batch).compile().as_text()
+    assert compiled.count(" dot(") + compiled.count("__onednn$matmul") <= 3 * 3
+
+
 def test_double_sampling_over_directions_is_unbiased_in_50_dimensions_and_the_standard_loss_is_not():
     d = 50
     equation = fr.Equation(
@@ -126,6 +162,7 @@ def test_double_sampling_over_directions_is_unbiased_in_50_dimensions_and_the_st
     [
         (lambda: fr.Directions(0), "at least 1"),
         (lambda: fr.Directions(1, "sphere"), "at least 2"),
+        (lambda: fr.Orthogonal(2).check(fr.Directions(3)), "'sphere'"),
         (lambda: fr.WithoutReplacement(2).check(fr.Directions(3)), "MonteCarlo"),
         (lambda: fr.WithoutReplacement(4).check(fr.Directions(3, "axes")), "only 3 atoms"),
         (lambda: fr.DoubleSampling().check(weak(1), weak(1).rules(fr.Even(1))), "always the same"),

@@ -11,6 +11,8 @@ import fredholm as fr
 from fredholm.domains.rays import Rays
 from fredholm.functions.field import Field
 from fredholm.rules import Focused, MonteCarlo
+from fredholm.rules.learned import Foci
+from fredholm.training.learning import first_fits, refitted
 
 N = 20_000
 TILTED = (1.0, 2.0, -2.0)
@@ -153,9 +155,56 @@ def test_all_pairs_take_the_variance_within_each_kind_of_nodes():
     assert fr.DoubleSampling("all").evaluations(problem, [Focused(2, [[0.0] * 3])]).at_nodes == 4, "too few of a kind: drawn twice"
 
 
+def test_a_fit_to_the_exact_field_finds_the_charge():
+    """Also from plain nodes in many dimensions; what is known of the charge is the integrand alone."""
+    d, rule = 8, fr.LearnedFoci(16)
+    charge = np.eye(d)[0] * 0.3
+    problem = fr.problems.Poisson(d, charges=[charge.tolist()])
+    u, fits = Field(lambda x: problem.exact(x)[None], {}, d, 1), first_fits(problem, (rule,))
+    fit = jax.jit(lambda fits, key: refitted(problem, (rule,), fits, u, jnp.asarray(rule.every - 1), key))
+    for key in jax.random.split(jax.random.key(1), 8):
+        fits = fit(fits, key)
+    assert np.linalg.norm(np.asarray(fits[0].places)[0] - charge) < 0.05
+    unchanged = refitted(problem, (rule,), fits, u, jnp.asarray(rule.every), jax.random.key(2))[0]
+    assert np.array_equal(unchanged.places, fits[0].places), "between two fits nothing is learned"
+
+
+def test_a_learned_fit_changes_no_mean_and_before_it_all_nodes_are_plain():
+    domain, g = DOMAINS["sphere"], lambda t: jnp.exp(t[0]) + t[1] ** 2
+    rule = fr.LearnedFoci(4, count=2)
+    plain = MonteCarlo(10 * N).nodes(domain, jax.random.key(5))
+    exact = float(jnp.sum(plain.weights * jax.vmap(g)(plain.points)))
+    known = Foci(jnp.asarray([[0.3, 0.2, 0.3], [5.0, 5.0, 5.0]]), jnp.asarray([0.0, -2.0]), jnp.asarray(True))
+    rules = [rule, rule.with_fit(known)]
+
+    @jax.jit
+    @jax.vmap
+    def estimates(key):
+        drawn = [one.nodes(domain, key) for one in rules]
+        return jnp.stack([jnp.sum(nodes.weights * jax.vmap(g)(nodes.points)) for nodes in drawn])
+
+    found = np.asarray(estimates(jax.random.split(jax.random.key(6), N)), float)
+    assert np.all(np.abs(np.mean(found, axis=0) - exact) < 4.5 * np.std(found, axis=0) / math.sqrt(N) + 5e-3 * exact)
+    assert np.allclose(rule.nodes(domain, jax.random.key(0)).weights, domain.mass / 4, rtol=1e-5)
+
+
+def test_a_run_with_learned_foci_resumes_to_the_bit(tmp_path):
+    """The fit belongs to the state of a seed, and each seed has its own."""
+    problem, small = fr.problems.Poisson(3), fr.MLP(8, 1, scaled=False)
+    common = {"rule": fr.LearnedFoci(4, every=5, places=8), "network": small, "batch": 8, "seeds": 2, "optimizer": fr.Adam(), "progress": False}
+    whole = fr.solve(problem, fr.Standard(), steps=30, **common)
+    fr.solve(problem, fr.Standard(), steps=12, out=tmp_path / "run", **common)
+    again = fr.resume(tmp_path / "run", steps=30, progress=False)
+    points = jnp.ones((3, 3))
+    assert np.array_equal(whole.members(points), again.members(points))
+
+
 @pytest.mark.parametrize(
     ("make", "words"),
     [
+        (lambda: fr.LearnedFoci(1), "at least 2"),
+        (lambda: fr.LearnedFoci(4, plain=1.0), "plain"),
+        (lambda: fr.LearnedFoci(4).check(fr.Box((0.0, 0.0), (1.0, 1.0))), "Importance"),
         (lambda: Focused(0, [[0.0, 0.0]]), "at least 1"),
         (lambda: Focused(2, [[0.0, 0.0]], plain=1.5), "plain"),
         (lambda: Focused(2, [[0.0, 0.0]], [1.0, 2.0]), "one for each focus"),

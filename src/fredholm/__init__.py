@@ -38,6 +38,7 @@ from fredholm.domains import (
     Split,
 )
 from fredholm.equation.conditions import Condition, Data, IntegralCondition, Periodic
+from fredholm.equation.control import without_first_order
 from fredholm.equation.equation import Defaults, Equation
 from fredholm.equation.evaluation import Evaluation
 from fredholm.equation.operators import curl, derivative, directional, divergence, gradient, hessian, laplacian
@@ -63,9 +64,12 @@ from fredholm.rules import (
     Halton,
     Importance,
     Lattice,
+    LearnedFoci,
     Leja,
     MonteCarlo,
+    Orthogonal,
     QuasiMonteCarlo,
+    Radial,
     Resolved,
     Rotation,
     Scramble,
@@ -130,6 +134,7 @@ __all__ = [
     "Jumps",
     "Lattice",
     "Law",
+    "LearnedFoci",
     "Leja",
     "Line",
     "LogDistance",
@@ -141,6 +146,7 @@ __all__ = [
     "Normal",
     "NormalizedSphere",
     "Offline",
+    "Orthogonal",
     "Periodic",
     "Plateau",
     "Point",
@@ -149,6 +155,7 @@ __all__ = [
     "ProblemWarning",
     "Product",
     "QuasiMonteCarlo",
+    "Radial",
     "RandomFeatures",
     "Resolved",
     "Rotation",
@@ -187,6 +194,7 @@ __all__ = [
     "resume",
     "solve",
     "use_all_cores",
+    "without_first_order",
 ]
 
 

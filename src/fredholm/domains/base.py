@@ -153,7 +153,7 @@ class AbstractDomain(eqx.Module):
 
     def draws(self, key: Key[Array, ""], n: int) -> Nodes:
         """n independent nodes; their weighted mean is an unbiased estimate of the integral."""
-        points, weights = jax.vmap(self.map)(_base_nodes(self.bases, key, n))
+        points, weights = jax.vmap(self.map)(base_nodes(self.bases, key, n))
         return Nodes(points, weights / n)
 
     def sample(self, key: Key[Array, ""]) -> Any:
@@ -173,7 +173,7 @@ class AbstractDomain(eqx.Module):
         )
 
 
-def _base_nodes(bases: tuple[Base, ...], key: Key[Array, ""], n: int) -> Float[Array, "n k"]:
+def base_nodes(bases: tuple[Base, ...], key: Key[Array, ""], n: int) -> Float[Array, "n k"]:
     """n independent nodes of the base measure. Equal neighbours share one call of the generator, since every call has to be compiled."""
     groups = [(base, len(list(equal))) for base, equal in groupby(bases)]
     if len(groups) <= 1:

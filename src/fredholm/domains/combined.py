@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Key
 
 from fredholm.common.checks import Numbers, Vector, vector
-from fredholm.domains.base import AbstractDomain, Base, Place, Record
+from fredholm.domains.base import AbstractDomain, Base, Nodes, Place, Record
 
 
 class Point(AbstractDomain):
@@ -94,6 +94,15 @@ class Product(AbstractDomain):
     def map(self, z: Float[Array, "k"]) -> tuple[Float[Array, "d"], Float[Array, ""]]:
         points, weights = zip(*_map_parts(self.parts, z), strict=True)
         return jnp.concatenate(points), jnp.prod(jnp.stack(weights))
+
+    def draws(self, key: Key[Array, ""], n: int) -> Nodes:
+        if all(type(part).draws is AbstractDomain.draws for part in self.parts):
+            return super().draws(key, n)  # random numbers for all parts at once
+        # A part with draws of its own has a reason: directions in 100 dimensions are normals, not 99 inverse distribution functions.
+        keys = jax.random.split(key, len(self.parts))
+        drawn = [part.draws(own, n) for part, own in zip(self.parts, keys, strict=True)]
+        weights = jnp.prod(jnp.stack([n * nodes.weights for nodes in drawn]), axis=0) / n
+        return Nodes(jnp.concatenate([nodes.points for nodes in drawn], axis=-1), weights)
 
     @property
     def is_finite(self) -> bool:

@@ -2,13 +2,15 @@
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Key
 
 from fredholm.common.checks import positive_integer
-from fredholm.domains.base import AbstractDistribution, Base
+from fredholm.domains.base import AbstractDistribution, Base, Nodes
 from fredholm.domains.directions import Directions
+from fredholm.domains.round import random_directions
 from fredholm.domains.sphere_map import direction_from_unit
 from fredholm.equation.equation import Equation
 from fredholm.equation.operators import directional
@@ -37,6 +39,10 @@ class EvenRadius(AbstractDistribution):
 
     def map(self, z: Float[Array, "d"]) -> tuple[Place, Float[Array, ""]]:
         return z[0] * direction_from_unit(z[1:]), jnp.ones(())
+
+    def draws(self, key: Key[Array, ""], n: int) -> Nodes:
+        key_radius, key_direction = jax.random.split(key)
+        return Nodes(jax.random.uniform(key_radius, (n, 1)) * random_directions(key_direction, n, self.dim), jnp.full((n,), 1 / n))
 
 
 class PoissonBall(Equation):

@@ -7,8 +7,11 @@ from fredholm.rules.focused import Focused
 from fredholm.rules.gauss import Gauss
 from fredholm.rules.importance import Importance, Warp, fit_importance
 from fredholm.rules.interpolatory import ClenshawCurtis, Leja
+from fredholm.rules.learned import LearnedFoci
 from fredholm.rules.monte_carlo import MonteCarlo
+from fredholm.rules.orthogonal import Orthogonal
 from fredholm.rules.quasi_monte_carlo import QuasiMonteCarlo
+from fredholm.rules.radial import Radial
 from fredholm.rules.randomize import Rotation, Scramble, Shift
 from fredholm.rules.resolved import Resolved
 from fredholm.rules.sequences import AbstractSequence, AdditiveRecursion, Halton, Lattice, Sobol
@@ -32,9 +35,12 @@ __all__ = [
     "Halton",
     "Importance",
     "Lattice",
+    "LearnedFoci",
     "Leja",
     "MonteCarlo",
+    "Orthogonal",
     "QuasiMonteCarlo",
+    "Radial",
     "Resolved",
     "Rotation",
     "Scramble",

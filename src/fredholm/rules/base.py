@@ -1,6 +1,7 @@
 """The base classes of integration rules: nodes and weights for any domain."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
@@ -8,10 +9,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float, Key, PyTree
 
 from fredholm.common.checks import instance
-from fredholm.domains.base import AbstractDomain, Base, Nodes
+from fredholm.domains.base import AbstractDomain, Base, Nodes, Place
 
 MAXIMUM_NODES = 1_000_000  # a rule that needs more nodes on one domain is refused
 
@@ -51,6 +52,38 @@ class AbstractRule(eqx.Module):
         """The sizes of groups of nodes, in their order; the nodes of a group are independent and have the same law. Empty where
         nodes depend on each other."""
         return ()
+
+    # ---- of rules that learn during a training ----
+
+    @property
+    def refits_every(self) -> int | None:
+        """The steps between two fits of a rule that learns; None for all others."""
+        return None
+
+    @property
+    def fit_points(self) -> int:
+        """The number of points x of a fit."""
+        return 0
+
+    def first_fit(self, dimension: int) -> PyTree:
+        """The fit before the first step, for measures of this dimension."""
+        return None
+
+    def with_fit(self, fit: PyTree) -> "AbstractRule":
+        """The rule within a step, with what it has learned."""
+        return self
+
+    def refit(
+        self,
+        fit: PyTree,
+        measure: Callable[[Place], AbstractDomain],
+        x: PyTree,
+        nodes: Float[Array, "m k d"],
+        sizes: Float[Array, "m k"],
+        key: Key[Array, ""],
+    ) -> PyTree:
+        """The next fit: `sizes` are those of the weighted integrand at the nodes of the points x, whose measures are `measure(x)`."""
+        return fit
 
     def check(self, domain: AbstractDomain) -> None:
         """Raises `ValueError` where the rule makes no sense on the domain."""
@@ -129,17 +162,17 @@ class AbstractNodeRule(AbstractRule):
         return False
 
     def size(self, domain: AbstractDomain) -> int:
-        return len(_cached_base_nodes(self, domain.bases)[1])
+        return len(cached_base_nodes(self, domain.bases)[1])
 
     @property
     def is_random(self) -> bool:
         return self.randomize is not None and not self.randomize.fixed
 
     def absolute_weight(self, domain: AbstractDomain) -> float:
-        return float(np.sum(np.abs(_cached_base_nodes(self, domain.bases)[1])))
+        return float(np.sum(np.abs(cached_base_nodes(self, domain.bases)[1])))
 
     def has_negative_weights(self, domain: AbstractDomain) -> bool:
-        return bool(np.min(_cached_base_nodes(self, domain.bases)[1]) < 0)
+        return bool(np.min(cached_base_nodes(self, domain.bases)[1]) < 0)
 
     def check(self, domain: AbstractDomain) -> None:
         if domain.samples is not None and self.is_random:
@@ -154,7 +187,7 @@ class AbstractNodeRule(AbstractRule):
 
     def _check_range(self, domain: AbstractDomain) -> None:
         """Refuses overflow: on an infinite measure, the weight of an outer node is a tiny share times a huge factor."""
-        nodes, _ = _cached_base_nodes(self, domain.bases)
+        nodes, _ = cached_base_nodes(self, domain.bases)
         logarithm = np.zeros(len(nodes))
         for axis, base in enumerate(domain.bases):
             if self.axis_measure(base) == base:
@@ -169,7 +202,7 @@ class AbstractNodeRule(AbstractRule):
 
     def nodes(self, domain: AbstractDomain, key: Key[Array, ""]) -> Nodes:
         self.check(domain)
-        base_nodes, shares = _cached_base_nodes(self, domain.bases)
+        base_nodes, shares = cached_base_nodes(self, domain.bases)
         z = jnp.asarray(base_nodes, float)
         move = self.randomize
         if move is not None:
@@ -190,5 +223,6 @@ def to_bases(z: Float[Array, "k b"], bases: tuple[Base, ...], measures: tuple[Ba
 
 
 @lru_cache(maxsize=256)
-def _cached_base_nodes(rule: AbstractNodeRule, bases: tuple[Base, ...]) -> tuple[np.ndarray, np.ndarray]:
+def cached_base_nodes(rule: AbstractNodeRule, bases: tuple[Base, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """`rule.base_nodes(bases)`, built once."""
     return rule.base_nodes(bases)

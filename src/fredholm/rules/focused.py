@@ -7,7 +7,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Key
+from jaxtyping import Array, Float, Key
 
 from fredholm.common.checks import positive, positive_integer, real, rows
 from fredholm.domains.base import AbstractDomain, Nodes
@@ -76,12 +76,7 @@ class Focused(AbstractRule):
 
     @property
     def _counts(self) -> tuple[int, int]:
-        """n₀ and n₁. At least one of each kind that there is; a single node is drawn from the mixture and counts as a ray."""
-        plain = round(self.plain * self.n)
-        if self.n > 1:
-            plain = max(plain, int(self.plain > 0))
-            plain = min(plain, self.n - int(self.plain < 1))
-        return (plain, self.n - plain) if self.n > 1 else (0, 1)
+        return counts_of(self.n, self.plain)
 
     def check(self, domain: AbstractDomain) -> None:
         if len(self.foci[0]) != domain.dimension:
@@ -101,10 +96,7 @@ class Focused(AbstractRule):
         else:
             kinds = [self._drawn(one, n, k) for one, n, k in ((domain, n_plain, key_plain), (rays, n_rays, key_rays)) if n]
             points, plain, focused = jnp.concatenate(kinds), n_plain, n_rays
-        # The logarithm of n₀ + n₁ q: q itself overflows in many dimensions.
-        shares = [math.log(share) if share else -math.inf for share in (plain, focused)]
-        each = jnp.logaddexp(shares[0], shares[1] + jax.vmap(rays.log_ratio)(points))
-        return Nodes(points, jnp.asarray(domain.mass) * jnp.exp(-each))
+        return mixed_nodes(domain, rays, points, plain, focused)
 
     def _drawn(self, domain: AbstractDomain, n: int, key: Key[Array, ""]) -> Array:
         rule = QuasiMonteCarlo(n, Lattice(), Shift()) if self.quasi else MonteCarlo(n)
@@ -113,6 +105,23 @@ class Focused(AbstractRule):
     def _rays(self, domain: AbstractDomain) -> Rays:
         weights = jnp.ones(len(self.foci)) if self.weights is None else jnp.asarray(self.weights, float)
         return Rays(domain, jnp.asarray(self.foci, float), weights)
+
+
+def counts_of(n: int, share: float) -> tuple[int, int]:
+    """n₀ and n₁. At least one of each kind that there is; a single node is drawn from the mixture and counts as a ray."""
+    plain = round(share * n)
+    if n > 1:
+        plain = max(plain, int(share > 0))
+        plain = min(plain, n - int(share < 1))
+    return (plain, n - plain) if n > 1 else (0, 1)
+
+
+def mixed_nodes(domain: AbstractDomain, rays: Rays, points: Float[Array, "k d"], plain: float | int, focused: float | int) -> Nodes:
+    """These points with the weights of the mixture of n₀ plain nodes and n₁ rays."""
+    # The logarithm of n₀ + n₁ q: q itself overflows in many dimensions.
+    shares = [math.log(share) if share else -math.inf for share in (plain, focused)]
+    each = jnp.logaddexp(shares[0], shares[1] + jax.vmap(rays.log_ratio)(points))
+    return Nodes(points, jnp.asarray(domain.mass) * jnp.exp(-each))
 
 
 def _points(given: object) -> Foci:

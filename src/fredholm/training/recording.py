@@ -19,6 +19,7 @@ from fredholm.methods.protocol import equal_parts
 from fredholm.rules.base import AbstractRule
 from fredholm.rules.monte_carlo import MonteCarlo
 from fredholm.training.devices import over_seeds
+from fredholm.training.learning import fitted
 from fredholm.training.settings import RunSettings
 from fredholm.training.step import TrainState
 
@@ -69,26 +70,28 @@ def excess_variance(
     return total
 
 
-def variances(settings: RunSettings, equation: Equation, u: Function, target: Function, key: Key[Array, ""]) -> dict[str, Array]:
+def variances(
+    settings: RunSettings, rules: Sequence[AbstractRule], equation: Equation, u: Function, target: Function, key: Key[Array, ""]
+) -> dict[str, Array]:
     """The noise that the integrals add to the loss: those of the equation, and with their weights those of its conditions."""
     recorded: dict[str, Array] = {}
 
     def add(name: str, value: Array) -> None:
         recorded[name] = recorded.get(name, jnp.zeros(())) + value
 
-    for index, (residual, rules) in enumerate(residuals(equation, settings.rules)):
+    for index, (residual, own) in enumerate(residuals(equation, rules)):
         own_key = jax.random.fold_in(key, index) if index else key
         weight = residual.weight if isinstance(residual, AbstractCondition) else 1.0
         integration = integration_variances(residual, u, own_key) if residual.integrals else None
         if integration is None:
             continue
         add("integration_variance", weight * sum(integration, jnp.zeros(())))
-        add("excess_variance", weight * excess_variance(residual, rules, u, integration, own_key))
+        add("excess_variance", weight * excess_variance(residual, own, u, integration, own_key))
         target_weight = settings.known_method.target_weight(equation)
         if target_weight is not None and not index:
             of_target = integration_variances(residual, target, own_key)
             assert of_target is not None
-            noise = excess_variance(residual, rules, target, of_target, own_key)
+            noise = excess_variance(residual, own, target, of_target, own_key)
             add("target_variance", target_weight**2 * noise)
     return recorded
 
@@ -143,7 +146,7 @@ def measured(
     """The measurements of one seed beside its loss. `known` is the exact solution at the points, where all seeds share it."""
     method = settings.known_method
     target = method.target(state.u, state.method)
-    recorded = variances(settings, equation, state.u, target, key)
+    recorded = variances(settings, fitted(settings.rules, state.fits), equation, state.u, target, key)
     recorded.update(method.recorded(state.method))
     if points is not None:
         score = METRICS[equation.evaluation.score] if equation.evaluation is not None and equation.exact is not None else None

@@ -15,6 +15,7 @@ from fredholm.equation.units import in_units
 from fredholm.functions.field import Field
 from fredholm.methods.protocol import ema_weight, lerp
 from fredholm.training.devices import over_seeds
+from fredholm.training.learning import first_fits, fitted, refitted
 from fredholm.training.settings import RunSettings
 from fredholm.training.update import AbstractUpdate, update_of
 
@@ -30,6 +31,7 @@ class TrainState(eqx.Module):
     failed_at: Int[Array, ""]  # the step where it failed, or -1
     failed_loss: Float[Array, ""]  # the loss at that step
     limit: Float[Array, ""]  # a loss beyond this is a divergence
+    fits: tuple[PyTree, ...] = ()  # of rules that learn, one for each rule
 
 
 class Step(eqx.Module):
@@ -62,13 +64,15 @@ class Step(eqx.Module):
             failed_at=jnp.asarray(-1, int),
             failed_loss=jnp.asarray(0.0, float),
             limit=jnp.asarray(jnp.inf, float),
+            fits=first_fits(settings.problem, settings.rules),
         )
 
     def __call__(self, state: TrainState, equation: Equation, keys: Keys, step: Int[Array, ""]) -> tuple[TrainState, dict[str, Array]]:
         """Loss and gradient on fresh points, the update of the optimiser, and the update of the method."""
         settings, method = self.settings, self.settings.known_method
         key, next_key = (jax.random.fold_in(keys.data, number) for number in (step, step + 1))
-        moved = self.update(state.u, state.optimizer, state.method, equation, key, step, self.tile)
+        rules = fitted(settings.rules, state.fits)
+        moved = self.update(state.u, state.optimizer, state.method, equation, rules, key, step, self.tile)
         u, loss = moved.u, moved.loss
         bad = ~(jnp.abs(loss) < state.limit) & (state.failed_at < 0)
         failed_at = jnp.where(bad, step, state.failed_at)
@@ -76,7 +80,8 @@ class Step(eqx.Module):
         after = method.update(u, state.method, equation, settings.batch, step, next_key)
         # The average of the parameters is the answer; the initial network has no weight in it.
         average = None if state.average is None else lerp(state.average, u, ema_weight(step, settings.average))
-        return TrainState(u, moved.optimizer, after, average, state.alive, failed_at, failed_loss, state.limit), {
+        fits = refitted(equation, settings.rules, state.fits, u, step, key)
+        return TrainState(u, moved.optimizer, after, average, state.alive, failed_at, failed_loss, state.limit, fits), {
             "loss": loss,
             **moved.info,
         }

@@ -28,11 +28,13 @@ from fredholm.optimizers.gauss_newton import (
     shortened,
     units,
 )
+from fredholm.rules.base import AbstractRule
 from fredholm.training.settings import RunSettings
 from fredholm.training.status import ProblemWarning
 
 OWN_DRAW = 5  # the loss of a step splits its key in four, and delayed targets take the fifth
 MOST_PARAMETERS = 4000  # of a network, where p x p numbers are kept: 128 MB for each seed
+Rules = Sequence[AbstractRule]  # of all integrals, with what they have learned
 REMEMBERED = 10  # measurements of the curvature in its running mean
 
 
@@ -56,7 +58,15 @@ class AbstractUpdate(eqx.Module):
 
     @abstractmethod
     def __call__(
-        self, u: Field, optimizer: PyTree, method: PyTree, equation: Equation, key: Key[Array, ""], step: Int[Array, ""], tile: int | None
+        self,
+        u: Field,
+        optimizer: PyTree,
+        method: PyTree,
+        equation: Equation,
+        rules: Rules,
+        key: Key[Array, ""],
+        step: Int[Array, ""],
+        tile: int | None,
     ) -> Moved:
         """u after the step; `optimizer` and `method` are the states of the two, and `tile` the number of x that go through together."""
 
@@ -76,10 +86,18 @@ class ByGradient(AbstractUpdate):
         return self.transformation.init(eqx.filter(u, eqx.is_inexact_array))
 
     def __call__(
-        self, u: Field, optimizer: PyTree, method: PyTree, equation: Equation, key: Key[Array, ""], step: Int[Array, ""], tile: int | None
+        self,
+        u: Field,
+        optimizer: PyTree,
+        method: PyTree,
+        equation: Equation,
+        rules: Rules,
+        key: Key[Array, ""],
+        step: Int[Array, ""],
+        tile: int | None,
     ) -> Moved:
         settings = self.settings
-        (loss, info), gradient = settings.known_method.loss_and_gradient(u, method, equation, settings.rules, settings.batch, key, tile)
+        (loss, info), gradient = settings.known_method.loss_and_gradient(u, method, equation, rules, settings.batch, key, tile)
         updates, optimizer = self.transformation.update(gradient, optimizer, eqx.filter(u, eqx.is_inexact_array))
         return Moved(eqx.apply_updates(u, updates), optimizer, loss, info)
 
@@ -169,11 +187,19 @@ class TrustRegion(AbstractUpdate):
         return Trust(Damping(jnp.zeros((), vector.dtype), jnp.asarray(2.0, vector.dtype)), jnp.zeros_like(vector), jnp.zeros_like(vector))
 
     def __call__(
-        self, u: Field, optimizer: Trust, method: PyTree, equation: Equation, key: Key[Array, ""], step: Int[Array, ""], tile: int | None
+        self,
+        u: Field,
+        optimizer: Trust,
+        method: PyTree,
+        equation: Equation,
+        rules: Rules,
+        key: Key[Array, ""],
+        step: Int[Array, ""],
+        tile: int | None,
     ) -> Moved:
         vector, build = as_vector(u)
         settings = self.settings
-        sample = Sample(settings.known_method, method, shares(equation, settings.rules, settings.batch, key), build)
+        sample = Sample(settings.known_method, method, shares(equation, rules, settings.batch, key), build)
         slopes, b, info = sample.linearised(vector)
         scales = scales_of(slopes, optimizer.scales)
         own = units(scales)
@@ -222,6 +248,7 @@ class Preconditioned(AbstractUpdate):
         optimizer: Curvature,
         method: PyTree,
         equation: Equation,
+        rules: Rules,
         key: Key[Array, ""],
         step: Int[Array, ""],
         tile: int | None,
@@ -231,7 +258,7 @@ class Preconditioned(AbstractUpdate):
 
         def measured(state: Curvature) -> Curvature:
             """P at these parameters. λ follows the steps since the last P: whether they decreased the loss at points of no step."""
-            drawn = shares(equation, settings.rules, settings.batch, jax.random.fold_in(key, OWN_DRAW))
+            drawn = shares(equation, rules, settings.batch, jax.random.fold_in(key, OWN_DRAW))
             sample = Sample(settings.known_method, method, drawn, build)
             slopes = sample.linearised(vector).slopes
             weight = jnp.maximum(1 / REMEMBERED, self.recipe.refresh / (step + self.recipe.refresh))
@@ -241,7 +268,7 @@ class Preconditioned(AbstractUpdate):
             return Curvature(matrix, inverted(matrix, damping), damping, vector, state.optimizer)
 
         state = jax.lax.cond(step % self.recipe.refresh == 0, measured, lambda state: state, optimizer)
-        found = settings.known_method.loss_and_gradient(u, method, equation, settings.rules, settings.batch, key, tile)
+        found = settings.known_method.loss_and_gradient(u, method, equation, rules, settings.batch, key, tile)
         (loss, info), gradient = found
         along = state.inverse @ (0.5 * ravel_pytree(gradient)[0])
         along = shortened(along, jnp.diag(state.matrix))
