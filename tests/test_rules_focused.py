@@ -191,7 +191,14 @@ def test_a_learned_fit_changes_no_mean_and_before_it_all_nodes_are_plain():
 def test_a_run_with_learned_foci_resumes_to_the_bit(tmp_path):
     """The fit belongs to the state of a seed, and each seed has its own."""
     problem, small = fr.problems.Poisson(3), fr.MLP(8, 1, scaled=False)
-    common = {"rule": fr.LearnedFoci(4, every=5, places=8), "network": small, "batch": 8, "seeds": 2, "optimizer": fr.Adam(), "progress": False}
+    common = {
+        "rule": fr.LearnedFoci(4, every=5, places=8),
+        "network": small,
+        "batch": 8,
+        "seeds": 2,
+        "optimizer": fr.Adam(),
+        "progress": False,
+    }
     whole = fr.solve(problem, fr.Standard(), steps=30, **common)
     fr.solve(problem, fr.Standard(), steps=12, out=tmp_path / "run", **common)
     again = fr.resume(tmp_path / "run", steps=30, progress=False)
