@@ -1,8 +1,9 @@
-"""Error and time against the dimension: `python benchmarks/dimension.py [--write] [--line NAME ...] [--seeds S]`.
+"""Error and time against the dimension: `python benchmarks/dimension.py [--write] [--line NAME ...] [--seeds S] [--again]`.
 
 Figure 4's problem, one charge at the origin, by the settings of `problem.defaults` without each of their parts, beside the published best
-error; and the problems in 100 dimensions. A line that is not run keeps its earlier numbers. Times are those of the whole call with
-compilation, of all seeds together, on a machine that may have had other work: they say how long a reader waits, not more.
+error; and the problems in 100 dimensions. Each line is written when it ends, and one that has numbers is not run again without `--again`.
+Times are those of the whole call with compilation, of all seeds together, on a machine that may have had other work: they say how long a
+reader waits, not more.
 """
 
 import dataclasses
@@ -11,10 +12,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from harness import FIGURES, arguments, exponent, machine, number, say, table, write_part, write_raw
+from harness import FIGURES, arguments, exponent, machine, number, read_raw, say, table, write_part, write_raw
 
 import fredholm as fr
 from fredholm.common.statistics import bootstrap_interval
+from fredholm.methods import AbstractMethod
 from fredholm.paper.reproduction.families import SCALES, single_charge
 from fredholm.report.plots.style import PALETTE, finish, house_style, new_figure
 
@@ -52,24 +54,52 @@ def hundred(name: str, problem: Callable[..., fr.Equation], goal: str = "") -> d
 
 
 PLAIN_NETWORK = fr.MLP(64, 5, "silu", scaled=False)
-FOCUS = fr.Focused(16, [[0.0] * 10])
+METHODS = "methods, focused nodes"
+
+
+def focused(n: int) -> fr.Focused:
+    """Nodes that know where the charge is, in ten dimensions."""
+    return fr.Focused(n, [[0.0] * 10])
+
+
+def method(name: str, method: AbstractMethod, n: int, batch: int) -> Line:
+    """A method of Figure 4 with the new nodes, at about a thousand evaluations a step."""
+    return charges(10, name, method=method, rule=focused(n), batch=batch)._replace(group=METHODS)
+
+
+# The most telling lines first: a run that is stopped has them. Of the problems in 100 dimensions the same in 10 come last, for the cost.
+HUNDRED = {
+    **hundred("ball", fr.problems.PoissonBall),
+    **hundred("jump-diffusion", fr.problems.JumpDiffusion, "5e-3 at one point in 10 minutes (Lu et al.)"),
+    **hundred("fractional Poisson", fr.problems.FractionalPoisson, "2.9e-2 in 12 to 35 minutes of an A100"),
+    **hundred("basket", fr.problems.Basket),
+}
 LINES: dict[str, Line] = {
-    **{f"charge, d={d}": charges(d, OURS) for d in (2, 3, 5, 10, 20, 50)},
+    "charge, d=10": charges(10, OURS),
+    **{name: line for name, line in HUNDRED.items() if line.dim == 100},
+    **{f"charge, d={d}": charges(d, OURS) for d in (5, 2)},
+    "charge, d=10, learned focus": charges(10, "focus learned", rule=fr.LearnedFoci(16)),
+    "charge, d=5, learned focus": charges(5, "focus learned", rule=fr.LearnedFoci(16)),
+    # The methods of Figure 4 with the new nodes.
+    "charge, d=10, double sampling": method("double sampling, all pairs", fr.DoubleSampling("all"), 16, 64),
+    "charge, d=10, double sampling in halves": method("double sampling, two draws", fr.DoubleSampling(), 8, 64),
+    "charge, d=10, standard N=1": method("standard, N = 1", fr.Standard(), 1, 1024),
+    "charge, d=10, delayed target": method("delayed target, adaptive", fr.DelayedTarget(), 8, 64),
+    "charge, d=10, delayed target N=1": method("delayed target, adaptive, N = 1", fr.DelayedTarget(), 1, 512),
+    "charge, d=10, delayed target N=1, λM=50": method(
+        "delayed target, N = 1, λM = 50", fr.DelayedTarget(tau=0.996, regularization=1.0, split=50.0), 1, 512
+    ),
+    "charge, d=10, delayed target N=1, published": method(
+        "delayed target, N = 1, λM = 2000", fr.DelayedTarget(tau=0.996, regularization=4.0, split=500.0), 1, 512
+    ),
     # Without each part, as many evaluations of u in a step.
     "charge, d=10, uniform nodes": charges(10, "uniform nodes", rule=fr.MonteCarlo(100), batch=10),
     "charge, d=10, uniform 64 x 16": charges(10, "uniform nodes, 64 × 16", rule=fr.MonteCarlo(16)),
     "charge, d=10, Adam": charges(10, "Adam", optimizer=fr.Adam(1e-3, fr.Cosine())),
     "charge, d=10, output not scaled": charges(10, "output not scaled", network=PLAIN_NETWORK),
-    # The methods of Figure 4 with the new nodes.
-    "charge, d=10, double sampling": charges(10, "double sampling, all pairs", method=fr.DoubleSampling("all")),
-    "charge, d=10, delayed target": charges(10, "delayed target", method=fr.DelayedTarget(), rule=dataclasses.replace(FOCUS, n=8)),
-    "charge, d=10, delayed target N=1": charges(
-        10, "delayed target, N = 1", method=fr.DelayedTarget(), rule=dataclasses.replace(FOCUS, n=1), batch=512
-    ),
-    **hundred("jump-diffusion", fr.problems.JumpDiffusion, "5e-3 at one point in 10 minutes (Lu et al.)"),
-    **hundred("basket", fr.problems.Basket),
-    **hundred("ball", fr.problems.PoissonBall),
-    **hundred("fractional Poisson", fr.problems.FractionalPoisson, "2.9e-2 in 12 to 35 minutes of an A100"),
+    "charge, d=10, quasi": charges(10, "a lattice for each kind of nodes", rule=dataclasses.replace(focused(16), quasi=True)),
+    **{f"charge, d={d}": charges(d, OURS) for d in (3, 20, 50)},
+    **{name: line for name, line in HUNDRED.items() if line.dim == 10},
 }
 
 
@@ -113,7 +143,7 @@ def results(found: dict[str, Any]) -> str:
     columns = ["problem", "d", "settings", "error", "seeds", "steps", "evaluations a step", "minutes", "others"]
     body = table(columns, [row(name, found[name]) for name in LINES if name in found])
     intro = f"Measured with {machine('fredholm', 'jax')}; 95 % intervals over seeds; one seed has none."
-    steps = {name: one["seconds"] / one["steps"] for name, one in found.items()}
+    steps = {name: one["seconds"] / one["steps"] for name, one in found.items() if name in LINES}
     pairs = [(name, name.replace("d=10", "d=100")) for name in steps if name.endswith("d=10") and name.replace("d=10", "d=100") in steps]
     costs = [f"{LINES[a].group} {exponent([10, 100], [steps[a], steps[b]]):.2f}" for a, b in pairs]
     cost = f"\n\nTime of a call per step grows like $d^p$ from d = 10 to 100, with p: {', '.join(costs)}." if costs else ""
@@ -121,20 +151,36 @@ def results(found: dict[str, Any]) -> str:
 
 
 def picture(found: dict[str, Any]) -> None:
-    """The error of Figure 4's problem against d."""
-    ours = [(LINES[name].dim, float(np.mean(one["errors"]))) for name, one in found.items() if LINES[name][3:5] == ("one charge", OURS)]
+    """The error of Figure 4's problem against d, and that of every method with the new nodes in ten dimensions."""
+    kinds = {kind: sorted(means(found, "one charge", kind).items()) for kind in (OURS, "focus learned")}
+    curves = {"ours, 20,000 steps": kinds[OURS], "focus learned": kinds["focus learned"], "best published": sorted(PUBLISHED.items())}
     with house_style():
         figure = new_figure(6, 4)
         axes = figure.subplots()
-        for label, points, color in (
-            ("ours, 20,000 steps", sorted(ours), PALETTE[0]),
-            ("best published", sorted(PUBLISHED.items()), PALETTE[1]),
-        ):
+        for (label, points), color in zip(curves.items(), PALETTE, strict=False):
             if points:
                 axes.plot(*zip(*points, strict=True), color=color, marker="o", label=label)
         axes.set(yscale="log", xlabel="dimension", ylabel="standardised error", title="One charge (Figure 4)")
         axes.legend()
         finish(figure, FIGURES / "benchmark-dimension.png")
+        names = [name for name, line in LINES.items() if line.group == METHODS and name in found]
+        if not names:
+            return
+        figure = new_figure(7, 0.9 + 0.4 * len(names))
+        axes = figure.subplots()
+        for row, name in enumerate(reversed(names)):
+            axes.plot(found[name]["errors"], [row] * len(found[name]["errors"]), "o", color=PALETTE[0])
+        axes.axvline(PUBLISHED[10], color=PALETTE[1], linestyle="--", label="best published, 200,000 steps")
+        axes.set_yticks(range(len(names)), [LINES[name].name for name in reversed(names)])
+        axes.set(xscale="log", xlabel="standardised error of each seed", title="One charge, d = 10: methods with focused nodes")
+        axes.legend()
+        finish(figure, FIGURES / "benchmark-dimension-methods.png")
+
+
+def means(found: dict[str, Any], group: str, name: str) -> dict[int, float]:
+    """The mean error of the lines of this name, by their dimension."""
+    known = [(LINES[key], one["errors"]) for key, one in found.items() if key in LINES]
+    return {line.dim: float(np.mean(errors)) for line, errors in known if (line.group, line.name) == (group, name)}
 
 
 def main() -> None:
@@ -142,18 +188,27 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--line", nargs="+", choices=list(LINES), default=list(LINES), metavar="NAME", help=", ".join(LINES))
     parser.add_argument("--seeds", type=int, default=4)
+    parser.add_argument("--again", action="store_true", help="also lines that have numbers: without it they are kept")
     options = parser.parse_args()
     fr.use_all_cores()
-    rows: dict[str, Any] = {}
+    rows: dict[str, Any] = {} if options.again or not options.write else read_raw("dimension")
     for name in options.line:
+        if name in rows and not options.again:
+            continue
         rows[name] = measure(LINES[name], options.seeds)
         say(f"{name}: {rows[name]}")
-        if options.write:
+        if options.write:  # each line as soon as it is known
             rows = write_raw("dimension", rows, keep=True)
-    if options.write:
-        picture(rows)
-        write_part("dimension", f"![error against dimension](figures/benchmark-dimension.png)\n\n{results(rows)}")
+            write(rows)
     print(results(rows))
+
+
+def write(rows: dict[str, Any]) -> None:
+    """The page and its pictures."""
+    picture(rows)
+    is_compared = any(LINES[name].group == METHODS for name in rows if name in LINES)
+    methods = "\n![methods with focused nodes](figures/benchmark-dimension-methods.png)" if is_compared else ""
+    write_part("dimension", f"![error against dimension](figures/benchmark-dimension.png){methods}\n\n{results(rows)}")
 
 
 if __name__ == "__main__":

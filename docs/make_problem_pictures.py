@@ -12,12 +12,15 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from fredholm.equation.equation import Equation
+from fredholm.problems.ball import PoissonBall
+from fredholm.problems.basket import Basket
 from fredholm.problems.bellman import Bellman
 from fredholm.problems.fractional import FractionalInterval, FractionalPoisson
 from fredholm.problems.fredholm import FredholmFirstKind, FredholmNonlinear, FredholmSecondKind
+from fredholm.problems.jump_diffusion import JumpDiffusion
 from fredholm.problems.maxwell import Maxwell
 from fredholm.problems.parabolic import Parabolic
-from fredholm.problems.poisson import Poisson
+from fredholm.problems.poisson import Poisson, PoissonSeveral
 from fredholm.problems.smoluchowski import Smoluchowski
 from fredholm.problems.transport import TransportSlab
 from fredholm.problems.volterra import Volterra, Volterra2
@@ -175,11 +178,51 @@ def bellman() -> plt.Figure:
     return figure
 
 
+def many() -> plt.Figure:
+    """What can be seen of u in many dimensions: along one number that decides, or on a plane."""
+    figure, axes = plt.subplots(2, 3, figsize=(8.2, 5.4), layout="constrained")
+    (jumps, basket, ball), (fractional, where, several) = axes
+    problem, keys = JumpDiffusion(), jax.random.split(jax.random.key(0), 4000)
+    for law, label in ((problem.evaluation.at, "scored: the cube"), (problem.domain, "x: and after jumps")):
+        values = np.asarray(jax.vmap(lambda key, law=law: problem.exact(law.sample(key)))(keys))
+        jumps.hist(values, np.linspace(0.2, 1.4, 80), density=True, histtype="stepfilled", alpha=0.6, label=label)
+    jumps.set(xlabel="u", ylabel="density", title="JumpDiffusion, d = 100: values of u")
+    jumps.legend(frameon=False, fontsize=7)
+    level, problem = np.linspace(-0.9, 0.9, 301), Basket()
+    for t, color in zip((0.0, 0.5, 0.9, 1.0), plt.get_cmap("viridis")((0.0, 0.35, 0.7, 0.9)), strict=True):
+        points = jnp.asarray(np.concatenate([np.tile(level[:, None], 100), np.full((301, 1), t)], axis=1), jnp.float32)
+        basket.plot(level, np.asarray(jax.vmap(problem.exact)(points)), color=color, label=f"t = {t:g}")
+    basket.set(xlabel="mean of the log-prices", ylabel="u", title="Basket, d = 100: the price")
+    basket.legend(frameon=False, fontsize=7)
+    _plane(ball, PoissonBall(), 1.0, "PoissonBall, d = 100: two axes")
+    r = np.linspace(0, 1, 301)
+    points = jnp.asarray(r[:, None] * np.eye(100)[:1], jnp.float32)
+    fractional.plot(r, np.asarray(jax.vmap(FractionalPoisson(100).exact)(points)), color="tab:blue")
+    fractional.set(xlabel="|x|", ylabel="u", title="FractionalPoisson, d = 100", xlim=(0, 1))
+    where.plot(r, 100 * r**99, color="tab:orange", label="uniform in the ball")
+    where.plot(r, np.ones_like(r), color="tab:blue", label="uniform radius, as drawn")
+    where.set(xlabel="|x|", ylabel="density", title="where x is, d = 100", xlim=(0, 1), ylim=(0, 10))
+    where.legend(frameon=False, fontsize=7)
+    _plane(several, PoissonSeveral(3), 1.0, "PoissonSeveral, d = 3: $x_3$ = 0", -0.5, 0.5)
+    return figure
+
+
+def _plane(axes: plt.Axes, problem: Equation, reach: float, title: str, low: float | None = None, high: float | None = None) -> None:
+    """u on the plane of the first two axes through the origin."""
+    x, y = square(200, -reach, reach)
+    values = at(problem.exact, x, y, *[np.zeros_like(x)] * (problem.inputs - 2))
+    if isinstance(problem, PoissonBall):
+        values = np.where(x**2 + y**2 < 1, values, np.nan)
+    image = axes.imshow(values, extent=(-reach, reach, -reach, reach), origin="lower", cmap="viridis", vmin=low, vmax=high)
+    axes.set(xlabel="$x_1$", ylabel="$x_2$", title=title)
+    axes.figure.colorbar(image, ax=axes, label="u", extend="neither" if low is None else "both")
+
+
 def main() -> None:
     """Draws every picture."""
     FIGURES.mkdir(exist_ok=True)
     with plt.rc_context(STYLE):
-        for draw in (poisson, maxwell, smoluchowski, volterra, fredholm, fractional, bellman):
+        for draw in (poisson, maxwell, smoluchowski, volterra, fredholm, fractional, bellman, many):
             draw().savefig(FIGURES / f"problem-{draw.__name__}.png")
 
 

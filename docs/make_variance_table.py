@@ -30,9 +30,15 @@ def jump(u: Field, x: jax.Array, z: jax.Array) -> jax.Array:
     return u(x + z) - u(x)
 
 
-def compensated(u: Field, x: jax.Array, z: jax.Array) -> jax.Array:
-    """The same without its first-order part, whose mean is known: it is 0 for jumps of mean 0."""
-    return jump(u, x, z) - fr.directional(u, x, z)
+def lengths(d: int) -> AbstractDomain:
+    """A jump of random length in a uniform direction, as a fractional Laplacian has."""
+    return fr.Product(fr.PowerLaw(0.0, 1.0, 1.5), fr.Directions(d, "sphere"))
+
+
+def leap(u: Field, x: jax.Array, t: jax.Array) -> jax.Array:
+    """u after both signs of such a jump."""
+    jump = t[0] * t[1:] / math.sqrt(len(x))
+    return u(x + jump) + u(x - jump) - 2 * u(x)
 
 
 def lines(d: int) -> dict[str, tuple[AbstractDomain, AbstractRule, Integrand, int]]:
@@ -44,10 +50,13 @@ def lines(d: int) -> dict[str, tuple[AbstractDomain, AbstractRule, Integrand, in
     return {
         **laplacian,
         "Laplacian, `axes`, `WithoutReplacement(4)`": (fr.Directions(d, "axes"), fr.WithoutReplacement(4), second, 4),
+        "Laplacian, `sphere`, `Orthogonal(4)`": (fr.Directions(d, "sphere"), fr.Orthogonal(4), second, 4),
         "jump, `MonteCarlo(4)`": (jumps, fr.MonteCarlo(4), jump, 1),
         "jump, `Antithetic(2)`": (jumps, fr.Antithetic(2), jump, 1),
         "jump, scrambled net of 4": (jumps, fr.QuasiMonteCarlo(4, fr.Sobol(), fr.Scramble()), jump, 1),
-        "jump without its first-order part, `MonteCarlo(4)`": (jumps, fr.MonteCarlo(4), compensated, 2),
+        "jump, `without_first_order`, `MonteCarlo(4)`": (jumps, fr.MonteCarlo(4), fr.without_first_order(jump, (0.0,) * d), 2),
+        "a length and a direction, `MonteCarlo(4)`": (lengths(d), fr.MonteCarlo(4), leap, 1),
+        "a length and a direction, `Radial(Gauss(4))`": (lengths(d), fr.Radial(fr.Gauss(4)), leap, 1),
     }
 
 

@@ -111,6 +111,7 @@ EXAMPLES = [
     problems.CutOffKernel(),
     problems.SaturatingKernel(),
     problems.EvenRadius(4),
+    problems.AfterJumps(3, 0.4, 0.25),
     problems.Prices(3, 0.6, 0.3),
     problems.InsideBalls(**BALLS),
     problems.InsideDiscs(fr.Law(**BALLS, normal=fr.Sphere((0.0, 0.0, 0.0)))),

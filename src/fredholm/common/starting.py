@@ -1,11 +1,17 @@
 """The first moments of the command `fredholm`: importing this module, as the package does before all others, lets Ctrl-C end the command.
 
 What a command still imports takes seconds. There is nothing to save yet, and a traceback of an import helps nobody.
+
+It also keeps the compiler quiet, which reports slow compilations in pages of its own: its errors come as exceptions all the same.
 """
 
+import os
 import signal
 import sys
 from pathlib import PurePath
+
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # read once, when jaxlib is loaded
 
 
 def is_command() -> bool:

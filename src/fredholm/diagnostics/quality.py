@@ -27,6 +27,7 @@ TOGETHER = 32  # points that are evaluated at once
 FINE, COARSE = (64, 24), (48, 16)  # nodes of fixed rules on one axis, and on each of two; the two rules' difference shows their error
 SAFETY = 3.0  # the error of the fine rule is at most this many times the difference, also where it falls only as 1/n
 NET = 512  # nodes of each of two independent estimates, where fixed nodes do not fit or do not converge
+MANY, FEWER = 20, 32  # where u has more inputs than this, a pass through the network is dear: so many nodes, as unbiased
 TRUSTED, NOTHING = 0.3, 1e-4  # fixed nodes are trusted where their error is below this share of the residual, or of the terms
 PIECES = 8  # parts of the domain along each axis
 MASKS = 3  # ways in which some of the axes of u are frozen
@@ -121,13 +122,13 @@ class _Measure:
 
     def __init__(self, like: Equation, number: int, has_rules: bool):
         residual = _part(like, number)
-        self._number = number
+        self._number, self._net = number, NET if like.inputs <= MANY else FEWER
         self._fixed: tuple[Sequence[AbstractRule], Sequence[AbstractRule]] | None
         if has_rules:
             rules = [integral.rule for integral in residual.integrals if integral.rule is not None]
             self._fixed = (rules, rules)
         else:
-            fine, coarse = (reference_rules(residual, gauss=gauss, net=NET) for gauss in (FINE, COARSE))
+            fine, coarse = (reference_rules(residual, gauss=gauss, net=self._net) for gauss in (FINE, COARSE))
             is_given = any(measure.samples is not None for measure in measures_of(residual))
             self._fixed = None if is_given or any(rule.is_random for rule in fine) else (fine, coarse)
         self._others = None if number == 0 else probe_points(like, POINTS)
@@ -158,7 +159,7 @@ class _Measure:
             assert self._fixed is not None
             first, second = self._fixed
         else:
-            first = second = independent_rules(like, net=NET)
+            first = second = independent_rules(like, net=self._net)
 
         def compute(arrays: PyTree) -> _Values:
             equation, u = eqx.combine(arrays, static)

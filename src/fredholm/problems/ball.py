@@ -2,47 +2,21 @@
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float
 
 from fredholm.common.checks import positive_integer
-from fredholm.domains.base import AbstractDistribution, Base, Nodes
 from fredholm.domains.directions import Directions
-from fredholm.domains.round import random_directions
-from fredholm.domains.sphere_map import direction_from_unit
 from fredholm.equation.equation import Equation
 from fredholm.equation.operators import directional
 from fredholm.equation.residual import Integral
 from fredholm.functions.constrained import Constrained
 from fredholm.functions.mlp import MLP
 from fredholm.problems.classes import MANY_DIMENSIONS
-from fredholm.problems.inside_ball import InsideBall
+from fredholm.problems.inside_ball import EvenRadius, InsideBall, network_in_ball
 
 Place = Float[Array, "d"]
-
-
-class EvenRadius(AbstractDistribution):
-    """A point of the unit ball with uniform direction and uniform radius. Uniform points of a ball in many dimensions are all at its
-    surface, where a solution that vanishes there is small."""
-
-    dim: int  # d, at least 2
-
-    @property
-    def dimension(self) -> int:
-        return self.dim
-
-    @property
-    def bases(self) -> tuple[Base, ...]:
-        return (Base.UNIT,) * self.dim
-
-    def map(self, z: Float[Array, "d"]) -> tuple[Place, Float[Array, ""]]:
-        return z[0] * direction_from_unit(z[1:]), jnp.ones(())
-
-    def draws(self, key: Key[Array, ""], n: int) -> Nodes:
-        key_radius, key_direction = jax.random.split(key)
-        return Nodes(jax.random.uniform(key_radius, (n, 1)) * random_directions(key_direction, n, self.dim), jnp.full((n,), 1 / n))
 
 
 class PoissonBall(Equation):
@@ -58,13 +32,14 @@ class PoissonBall(Equation):
     def __init__(self, dim: int = 100):
         """`dim` is d, at least 2."""
         dim = positive_integer("PoissonBall dim", dim, least=2)
+        network = Constrained(network_in_ball(MLP(512, 1, "silu", scaled=False), dim), InsideBall(1.0))
         strengths = tuple(map(float, np.random.default_rng(2024).normal(size=dim - 1) / np.sqrt(dim)))
         super().__init__(
             domain=EvenRadius(dim),
             integrals=Integral(Directions(dim), lambda u, x, v: -directional(u, x, v, order=2), at=lambda x, v: x),
             y=lambda x: source(x, jnp.asarray(strengths)),
             exact=lambda x: (1 - jnp.sum(x**2)) * interaction(x, jnp.asarray(strengths)),
-            defaults=MANY_DIMENSIONS.defaults(Constrained(MLP(512, 1, "silu", scaled=False), InsideBall(1.0)), 2_000, 250),
+            defaults=MANY_DIMENSIONS.defaults(network, 2_000, 250),
         )
 
     def recipe(self) -> dict[str, Any]:

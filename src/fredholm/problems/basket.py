@@ -18,12 +18,15 @@ from fredholm.equation.equation import Equation
 from fredholm.equation.evaluation import Evaluation
 from fredholm.equation.operators import directional
 from fredholm.equation.residual import Integral
+from fredholm.functions.constrained import Constrained
 from fredholm.functions.field import Function
 from fredholm.functions.mlp import MLP
 from fredholm.problems.classes import MANY_DIMENSIONS
 
 Place = Float[Array, "p"]  # (x, t), x the logarithms of the prices
-REACH = 0.6  # the training's largest logarithm of the common level of prices
+REACH = 0.9  # the training's largest logarithm of the common level of prices
+BROAD = 0.58  # w in units of that distance: at the strike the softplus is then as large as the mean of what is paid
+EARLY = 1e-4  # the least time that is left, where the form has derivatives
 SCORED = 0.3  # and that of the score: the equation holds in the whole space, and is not told what happens at the ends of the levels
 
 
@@ -59,6 +62,10 @@ class Call(eqx.Module):
         """Of the logarithm of a price."""
         return self.interest - 0.5 * self.volatility**2
 
+    def variance(self, dim: int) -> float:
+        """Of the mean of the logarithms of the prices, in a unit of time."""
+        return self.volatility**2 * (self.correlation + (1 - self.correlation) / dim)
+
     def payoff(self, p: Place) -> Float[Array, ""]:
         """What the call pays at the end."""
         return jnp.maximum(jnp.exp(jnp.mean(p[:-1])) - self.strike, 0.0)
@@ -66,7 +73,7 @@ class Call(eqx.Module):
     def price(self, p: Place) -> Float[Array, ""]:
         """Black and Scholes' formula for the mean, which is log-normal."""
         left = jnp.maximum(1 - p[-1], 0.0)
-        variance = self.volatility**2 * (self.correlation + (1 - self.correlation) / (len(p) - 1))
+        variance = self.variance(len(p) - 1)
         scale = jnp.sqrt(variance * left)
         forward = jnp.mean(p[:-1]) + (self.drift + 0.5 * variance) * left  # its logarithm
         inside = forward - math.log(self.strike)
@@ -83,6 +90,19 @@ class Call(eqx.Module):
         """Minus half of the second derivative along the prices' common and own movement."""
         common, own = self.volatility * math.sqrt(self.correlation), self.volatility * math.sqrt(1 - self.correlation)
         return -0.5 * directional(u, p, jnp.concatenate([own * w[:-1] + common * w[-1], jnp.zeros(1)]), order=2)
+
+
+class SmoothedPayoff(eqx.Module):
+    r"""The form $u = w\,\text{softplus}\big((e^{\bar x} - K)/w\big) + \sqrt{1 - t}\,n(x, t)$ with $w \propto \sqrt{1 - t}$, the distance
+    that the mean of the prices diffuses in the time that is left. It meets the condition at t = 1 by construction, with the kink of the
+    payoff. Without it a network has to learn a kink, and what it misses there spoils the prices before."""
+
+    call: Call
+
+    def __call__(self, n: Function, p: Place) -> Float[Array, ""]:
+        left = jnp.sqrt(jnp.maximum(1 - p[-1], EARLY))
+        width = BROAD * self.call.strike * math.sqrt(self.call.variance(len(p) - 1)) * left
+        return width * jax.nn.softplus((jnp.exp(jnp.mean(p[:-1])) - self.call.strike) / width) + left * n(p)
 
 
 class Basket(Equation):
@@ -112,7 +132,7 @@ class Basket(Equation):
             conditions=[Condition(Product(prices, Point(1.0)), call.payoff, weight=10.0)],
             exact=call.price,
             evaluation=Evaluation(at=Product(Prices(dim, SCORED, volatility), times)),
-            defaults=MANY_DIMENSIONS.defaults(MLP(128, 3, "silu", scaled=False), 6_000, 500),
+            defaults=MANY_DIMENSIONS.defaults(Constrained(MLP(128, 2, "silu", scaled=False), SmoothedPayoff(call)), 6_000, 500),
         )
 
     def recipe(self) -> dict[str, Any]:

@@ -14,16 +14,20 @@ from fredholm.domains.distributions import PowerLaw
 from fredholm.domains.flat import Interval
 from fredholm.domains.round import Ball
 from fredholm.equation.conditions import Condition
-from fredholm.equation.equation import Equation
+from fredholm.equation.equation import Defaults, Equation
 from fredholm.equation.operators import derivative, directional
 from fredholm.equation.residual import Integral
 from fredholm.functions.constrained import Constrained
 from fredholm.functions.field import Function
 from fredholm.functions.mlp import MLP
-from fredholm.problems.classes import SINGULAR, SMOOTH
-from fredholm.problems.inside_ball import InsideBall
+from fredholm.methods.double_sampling import DoubleSampling
+from fredholm.problems.classes import MANY_DIMENSIONS, SINGULAR, SMOOTH
+from fredholm.problems.inside_ball import EvenRadius, InsideBall, network_in_ball
+from fredholm.rules.gauss import Gauss
+from fredholm.rules.radial import Radial
 
 Place = Float[Array, "d"]
+FEW = 10  # up to so many dimensions x is uniform in the ball; beyond, uniform points are all at its surface, and the radius is uniform
 
 
 class Jumps(eqx.Module):
@@ -74,7 +78,7 @@ class FractionalPoisson(Equation):
     between, with the same expectation: $\delta/r^2 = -\mathbb{E}[\partial_\xi^2 u(x + s r \xi)]$ with s = v + w, v and w uniform in
     $[-\frac12, \frac12]$; near jumps stay inside the ball, where u is smooth. The equation is multiplied by
     $\alpha\,r_0^{\alpha/2}/(C\,|S^{d-1}|)$: u vanishes like $r_0^{\alpha/2}$, so then all terms and their variance are bounded up to the
-    surface.
+    surface. Beyond ten dimensions x has a uniform radius: uniform points would all be at the surface, and the score too.
     """
 
     order: float  # α
@@ -84,7 +88,7 @@ class FractionalPoisson(Equation):
         dim, self.order = positive_integer("dim", dim, least=2), real("order", order, low=0.01, high=1.99)
         alpha, jumps, directions, between = self.order, Jumps(self.order), Directions(dim, "sphere"), Interval(-0.5, 0.5)
         super().__init__(
-            domain=Ball((0.0,) * dim),
+            domain=EvenRadius(dim) if dim > FEW else Ball((0.0,) * dim),
             f=jumps.here,
             integrals=[
                 Integral(Product(PowerLaw(0.0, 1.0, 2 - alpha), directions, between, between), jumps.near),
@@ -92,11 +96,19 @@ class FractionalPoisson(Equation):
             ],
             y=jumps.source,
             exact=lambda x: jnp.maximum(1 - jnp.sum(x**2), 0.0) ** (1 + alpha / 2),
-            defaults=SINGULAR.defaults(Constrained(MLP(64, 3, "silu"), InsideBall(alpha / 2)), 3_000, 100),
+            defaults=_defaults(dim, InsideBall(alpha / 2)),
         )
 
     def recipe(self) -> dict[str, Any]:
         return {"dim": self.inputs, "order": self.order}
+
+
+def _defaults(dim: int, form: InsideBall) -> Defaults:
+    """In many dimensions the length of a jump decides and its direction hardly matters, and coordinates are small."""
+    if dim <= FEW:
+        return SINGULAR.defaults(Constrained(MLP(64, 3, "silu"), form), 3_000, 100)
+    network = network_in_ball(MLP(512, 1, "silu", scaled=False), dim)
+    return Defaults(DoubleSampling(), Radial(Gauss(4)), Constrained(network, form), MANY_DIMENSIONS.optimizer, 3_000, 100)
 
 
 def extended(u: Function, x: Place) -> Float[Array, ""]:

@@ -207,7 +207,7 @@ class SumsSolve(AbstractEngine):
         u = build(jnp.asarray(found.parameters, self._start.dtype))
         alive = jnp.asarray(np.isfinite(found.parameters).all())
         nothing = {"failed_at": jnp.asarray(-1), "failed_loss": jnp.asarray(jnp.nan), "limit": jnp.asarray(jnp.inf)}
-        return TrainState(u, (), self.settings.known_method.init(u), None, alive=alive, **nothing)
+        return TrainState(u, (), self.settings.known_method.init(u), None, alive=alive, fits=(), **nothing)
 
     def snapshot(self) -> Arrays:
         """The sums, and u by path."""
