@@ -10,7 +10,6 @@ import signal
 import sys
 from pathlib import PurePath
 
-
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # read once, when jaxlib is loaded
 
 

@@ -22,6 +22,7 @@ from fredholm.functions.constrained import Constrained
 from fredholm.functions.field import Function
 from fredholm.functions.mlp import MLP
 from fredholm.problems.classes import MANY_DIMENSIONS
+from fredholm.problems.jump_diffusion import in_space
 
 Place = Float[Array, "p"]  # (x, t), x the logarithms of the prices
 REACH = 0.9  # the training's largest logarithm of the common level of prices
@@ -83,13 +84,14 @@ class Call(eqx.Module):
         return jnp.exp(-self.interest * left) * (jnp.exp(forward) * normal(upper) - self.strike * normal(upper - scale))
 
     def along(self, u: Function, p: Place) -> Float[Array, ""]:
-        """The terms of first order and the discount."""
-        return directional(u, p, jnp.full(len(p), self.drift).at[-1].set(1.0)) - self.interest * u(p)
+        """The terms of first order, the discount, and half of the second derivative along the movement that all prices share."""
+        together = in_space(jnp.ones(len(p) - 1))
+        common = 0.5 * self.volatility**2 * self.correlation * directional(u, p, together, order=2)
+        return directional(u, p, self.drift * together + jnp.zeros(len(p)).at[-1].set(1.0)) + common - self.interest * u(p)
 
-    def diffusion(self, u: Function, p: Place, w: Place) -> Float[Array, ""]:
-        """Minus half of the second derivative along the prices' common and own movement."""
-        common, own = self.volatility * math.sqrt(self.correlation), self.volatility * math.sqrt(1 - self.correlation)
-        return -0.5 * directional(u, p, jnp.concatenate([own * w[:-1] + common * w[-1], jnp.zeros(1)]), order=2)
+    def diffusion(self, u: Function, p: Place, v: Float[Array, "d"]) -> Float[Array, ""]:
+        """Minus half of the second derivative along the prices' own movements."""
+        return -0.5 * self.volatility**2 * (1 - self.correlation) * directional(u, p, in_space(v), order=2)
 
 
 class SmoothedPayoff(eqx.Module):
@@ -108,12 +110,12 @@ class SmoothedPayoff(eqx.Module):
 class Basket(Equation):
     r"""The price of a call on the geometric mean of d correlated stocks, in the logarithms x of their prices, for t in [0, 1]:
 
-    $$\partial_t u + \Big(r - \frac{\sigma^2}2\Big) \sum_i \partial_i u + \frac12\,\mathbb{E}_v\big[\partial_v^2 u\big] - r\,u = 0, \qquad
-      u(x, 1) = \Big(\prod_i e^{x_i/d} - K\Big)_+,$$
+    $$\partial_t u + \Big(r - \frac{\sigma^2}2\Big) \sum_i \partial_i u + \frac{\sigma^2}2 \Big(\varrho\,\partial_{\mathbf 1}^2 u
+      + (1 - \varrho)\,\mathbb{E}_v\big[\partial_v^2 u\big]\Big) - r\,u = 0, \qquad u(x, 1) = \Big(\prod_i e^{x_i/d} - K\Big)_+,$$
 
-    with random directions v of covariance $\sigma^2\big(\varrho + (1 - \varrho)\,\delta_{ij}\big)$, for all of the second derivatives. The
-    product is log-normal, so Black and Scholes' formula is the solution. x is drawn round a common level (`Prices`); the score is over
-    levels of at most .3.
+    with random directions v for the prices' own movements and the one direction $\mathbf 1$ for what they share, exactly: among the random
+    directions it would be most of the noise. The product is log-normal, so Black and Scholes' formula is the solution. x is drawn round a
+    common level (`Prices`); the score is over levels of at most .3. The network stands in the form `SmoothedPayoff`.
     """
 
     call: Call
@@ -128,7 +130,7 @@ class Basket(Equation):
         super().__init__(
             domain=Product(prices, times),
             f=call.along,
-            integrals=Integral(Directions(dim + 1), call.diffusion, at=lambda p, w: p),
+            integrals=Integral(Directions(dim), call.diffusion, at=lambda p, v: p),
             conditions=[Condition(Product(prices, Point(1.0)), call.payoff, weight=10.0)],
             exact=call.price,
             evaluation=Evaluation(at=Product(Prices(dim, SCORED, volatility), times)),
