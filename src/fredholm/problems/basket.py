@@ -14,21 +14,25 @@ from fredholm.domains.combined import Point, Product
 from fredholm.domains.directions import Directions
 from fredholm.domains.flat import Interval
 from fredholm.equation.conditions import Condition
-from fredholm.equation.equation import Equation
+from fredholm.equation.equation import Defaults, Equation
 from fredholm.equation.evaluation import Evaluation
 from fredholm.equation.operators import directional
 from fredholm.equation.residual import Integral
 from fredholm.functions.constrained import Constrained
 from fredholm.functions.field import Function
 from fredholm.functions.mlp import MLP
-from fredholm.problems.classes import MANY_DIMENSIONS
-from fredholm.problems.jump_diffusion import in_space
+from fredholm.functions.scaled import Scaled
+from fredholm.methods.double_sampling import DoubleSampling
+from fredholm.optimizers.adam import Adam
+from fredholm.optimizers.schedules import Cosine
+from fredholm.problems.space_time import Place, in_space
+from fredholm.rules.monte_carlo import MonteCarlo
 
-Place = Float[Array, "p"]  # (x, t), x the logarithms of the prices
 REACH = 0.9  # the training's largest logarithm of the common level of prices
 BROAD = 0.58  # w in units of that distance: at the strike the softplus is then as large as the mean of what is paid
-EARLY = 1e-4  # the least time that is left, where the form has derivatives
-SCORED = 0.3  # and that of the score: the equation holds in the whole space, and is not told what happens at the ends of the levels
+EARLY = 1e-4  # the least time that is left in the form
+SMALL = 0.1  # size of the network's values beside the softplus
+SCORED = 0.3  # the score's largest logarithm of the level: the equation holds in the whole space, and is not told what happens at the ends of the levels
 
 
 class Prices(AbstractDistribution):
@@ -87,24 +91,37 @@ class Call(eqx.Module):
         """The terms of first order, the discount, and half of the second derivative along the movement that all prices share."""
         together = in_space(jnp.ones(len(p) - 1))
         common = 0.5 * self.volatility**2 * self.correlation * directional(u, p, together, order=2)
-        return directional(u, p, self.drift * together + jnp.zeros(len(p)).at[-1].set(1.0)) + common - self.interest * u(p)
+        first = directional(u, p, self.drift * together + jnp.zeros(len(p)).at[-1].set(1.0))
+        return root_left(p) * (first + common - self.interest * u(p))
 
     def diffusion(self, u: Function, p: Place, v: Float[Array, "d"]) -> Float[Array, ""]:
         """Minus half of the second derivative along the prices' own movements."""
-        return -0.5 * self.volatility**2 * (1 - self.correlation) * directional(u, p, in_space(v), order=2)
+        return -0.5 * root_left(p) * self.volatility**2 * (1 - self.correlation) * directional(u, p, in_space(v), order=2)
 
 
 class SmoothedPayoff(eqx.Module):
-    r"""The form $u = w\,\text{softplus}\big((e^{\bar x} - K)/w\big) + \sqrt{1 - t}\,n(x, t)$ with $w \propto \sqrt{1 - t}$, the distance
-    that the mean of the prices diffuses in the time that is left. It meets the condition at t = 1 by construction, with the kink of the
-    payoff. Without it a network has to learn a kink, and what it misses there spoils the prices before."""
+    r"""The form, with the distance $s \propto \sqrt{1 - t}$ that the mean $\bar x$ of x diffuses in the time that is left, and w ∝ s,
+
+    $$u = w\,\text{softplus}\big((e^{\bar x} - K)/w\big) + \sqrt{1 - t}\,n(\tilde x, t).$$
+
+    It meets the condition at t = 1 by construction, with the kink of the payoff. What is left is a function of the mean in units of that
+    distance: $\tilde x$ has $\text{arsinh}((\bar x - \ln K)/s)$ in its place. Without the form a network has to learn a kink, and what it
+    misses there spoils the prices before."""
 
     call: Call
 
     def __call__(self, n: Function, p: Place) -> Float[Array, ""]:
-        left = jnp.sqrt(jnp.maximum(1 - p[-1], EARLY))
-        width = BROAD * self.call.strike * math.sqrt(self.call.variance(len(p) - 1)) * left
-        return width * jax.nn.softplus((jnp.exp(jnp.mean(p[:-1])) - self.call.strike) / width) + left * n(p)
+        left, mean, strike = root_left(p), jnp.mean(p[:-1]), self.call.strike
+        distance = math.sqrt(self.call.variance(len(p) - 1)) * left
+        width = BROAD * strike * distance
+        level = jnp.arcsinh((mean - math.log(strike)) / distance)
+        turned = jnp.concatenate([p[:-1] - mean + level, p[-1:]])
+        return width * jax.nn.softplus((jnp.exp(mean) - strike) / width) + left * n(turned)
+
+
+def root_left(p: Place) -> Float[Array, ""]:
+    r"""$\sqrt{1 - t}$, at least a hundredth, so that it has derivatives."""
+    return jnp.sqrt(jnp.maximum(1 - p[-1], EARLY))
 
 
 class Basket(Equation):
@@ -116,6 +133,7 @@ class Basket(Equation):
     with random directions v for the prices' own movements and the one direction $\mathbf 1$ for what they share, exactly: among the random
     directions it would be most of the noise. The product is log-normal, so Black and Scholes' formula is the solution. x is drawn round a
     common level (`Prices`); the score is over levels of at most .3. The network stands in the form `SmoothedPayoff`.
+    The equation is multiplied by $\sqrt{1 - t}$: second derivatives at the kink grow like the inverse of it.
     """
 
     call: Call
@@ -134,8 +152,14 @@ class Basket(Equation):
             conditions=[Condition(Product(prices, Point(1.0)), call.payoff, weight=10.0)],
             exact=call.price,
             evaluation=Evaluation(at=Product(Prices(dim, SCORED, volatility), times)),
-            defaults=MANY_DIMENSIONS.defaults(Constrained(MLP(128, 2, "silu", scaled=False), SmoothedPayoff(call)), 6_000, 500),
+            defaults=_defaults(dim, SmoothedPayoff(call)),
         )
 
     def recipe(self) -> dict[str, Any]:
         return {"dim": self.inputs - 1, **vars(self.call)}
+
+
+def _defaults(dim: int, form: SmoothedPayoff) -> Defaults:
+    """Adam, since one direction of the hundred decides: Muon would move along all of them alike."""
+    network = Scaled(MLP(128, 2, "silu", scaled=False), (0.0,) * (dim + 1), (1.0,) * (dim + 1), (0.0,), (SMALL,), units=())
+    return Defaults(DoubleSampling("all"), MonteCarlo(2), Constrained(network, form), Adam(3e-3, Cosine()), 3_000, 250)

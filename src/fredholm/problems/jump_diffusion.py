@@ -21,8 +21,8 @@ from fredholm.equation.residual import Integral
 from fredholm.functions.field import Function
 from fredholm.functions.mlp import MLP
 from fredholm.problems.classes import MANY_DIMENSIONS
+from fredholm.problems.space_time import Place, in_space
 
-Place = Float[Array, "p"]  # (x, t)
 SHARES = (0.6, 0.3, 0.1)  # of the points x that none, one and two jumps have led to
 
 
@@ -117,11 +117,6 @@ class JumpDiffusion(Equation):
 
     def recipe(self) -> dict[str, Any]:
         return {"dim": self.inputs - 1, **vars(self.process)}
-
-
-def in_space(v: Float[Array, "d"]) -> Place:
-    """A direction of x that leaves t as it is."""
-    return jnp.concatenate([v, jnp.zeros(1)])
 
 
 def mean_square(p: Place) -> Float[Array, ""]:
