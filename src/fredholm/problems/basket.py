@@ -32,7 +32,7 @@ REACH = 0.9  # the training's largest logarithm of the common level of prices
 BROAD = 0.58  # w in units of that distance: at the strike the softplus is then as large as the mean of what is paid
 EARLY = 1e-4  # the least time that is left in the form
 SMALL = 0.1  # size of the network's values beside the softplus
-SCORED = 0.3  # the score's largest logarithm of the level: the equation holds in the whole space, and is not told what happens at the ends of the levels
+SCORED = 0.3  # and the score's: the equation is not told what happens at the ends of the levels
 
 
 class Prices(AbstractDistribution):
