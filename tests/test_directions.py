@@ -133,6 +133,34 @@ def test_a_second_derivative_takes_as_many_products_of_matrices_as_taylor_mode()
     assert compiled.count(" dot(") + compiled.count("__onednn$matmul") <= 3 * 3
 
 
+LAWS = {
+    "a length and a direction": fr.Product(fr.PowerLaw(0.0, 1.0, 1.5), fr.Directions(4, "sphere"), fr.Interval(-1.0, 2.0)),
+    "even radius": fr.problems.EvenRadius(4),
+    "after jumps": fr.problems.AfterJumps(4, 0.4, 0.25),
+}
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_draws_and_the_map_of_the_unit_cube_have_the_same_law(name):
+    """Mass and moments, to second order."""
+    law, moments = LAWS[name], []
+    for nodes in (law.draws(jax.random.key(1), N), fr.QuasiMonteCarlo(4096, fr.Sobol(), fr.Scramble()).nodes(law, jax.random.key(2))):
+        points, weights = np.asarray(nodes.points, float), np.asarray(nodes.weights, float)
+        extended = np.concatenate([np.ones((len(points), 1)), points], axis=1)
+        moments.append((weights[:, None] * extended).T @ extended)
+    assert moments[0][0, 0] == pytest.approx(float(law.mass), rel=1e-4)
+    assert np.allclose(*moments, atol=0.05)
+
+
+def test_points_after_jumps_have_the_moments_of_their_jumps():
+    """None, one and two of them with the shares .6, .3 and .1: the mean is half of a jump's."""
+    points = np.asarray(LAWS["after jumps"].draws(jax.random.key(3), N).points, float)
+    jumps = 0.3 + 2 * 0.1
+    variance = 1 / 3 + jumps * 0.25**2 + (0.3 + 4 * 0.1 - jumps**2) * 0.4**2
+    assert np.allclose(points.mean(axis=0), 0.4 * jumps, atol=0.03)
+    assert np.allclose(points.var(axis=0), variance, rtol=0.05)
+
+
 def test_double_sampling_over_directions_is_unbiased_in_50_dimensions_and_the_standard_loss_is_not():
     d = 50
     equation = fr.Equation(
