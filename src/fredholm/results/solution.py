@@ -1,7 +1,6 @@
 """`Solution`, which `solve` returns: the trained networks of all seeds, their history, and their errors."""
 
 import html
-import math
 import os
 import shlex
 from collections.abc import Mapping
@@ -374,20 +373,10 @@ class Solution:
         return self._correction(problem, seed)[0]
 
     def _correction(self, problem: Equation | None, seed: int | None = None) -> tuple[Estimate, Correction | None]:
-        if seed is not None and seed not in self.seeds:
-            raise ValueError(f"seed: got {seed!r}; expected one of {list(self.seeds)}.")
         if problem is None and seed is None and self._estimated is not None:
             return self._estimated
-        known = problem or self.problem
-        if known is None:
-            return Estimate(math.nan, "this run's problem was made in Python and is not in its folder: give problem="), None
-        if not self.good.any():
-            return Estimate(math.nan, "every seed failed"), None
-        first = int(np.flatnonzero(self.good)[0]) if seed is None else self.seeds.index(seed)
-        # Each seed may have an equation of its own.
-        kept = np.arange(len(self.good)) == first if known.is_drawn or seed is not None else self.good
-        members = jax.tree.map(lambda leaf: np.asarray(leaf)[kept] if eqx.is_array(leaf) else leaf, self._u)
-        found = estimated(known.for_seed(self.seeds[first]), members, self.seconds)
+        with self._precision():
+            found = estimated(problem or self.problem, self._u, self.good, self.seeds, seed, self.seconds)
         if problem is None and seed is None:
             self._estimated = found
         return found
@@ -421,7 +410,9 @@ class Solution:
         known, correction = self._correction(problem)
         if correction is None:
             raise ValueError(f"refined: the equation is {other}, and a Newton correction is {known}")
-        value, half = (part[:, 0] if self.outputs == 1 else part for part in correction.refined(rows))
+        with jax.enable_x64(True):
+            rows, _ = rows_of(jnp.asarray(points, float), self.inputs)
+            value, half = (part[:, 0] if self.outputs == 1 else part for part in correction.refined(rows))
         return Refined(value, value - half, value + half, f"the solution: {known.about}")
 
     def certify(self, *, problem: Equation | None = None) -> list[Certificate]:

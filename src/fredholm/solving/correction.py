@@ -53,7 +53,6 @@ class Estimate(NamedTuple):
     about: str  # the class of the correction and what it leaves of the residual; where there is no estimate, why
     unknowns: Mapping[str, float] = {}  # learned scalars after the correction: the least-squares fit to the data
     intervals: Mapping[str, tuple[float, float]] = {}  # their 95 % intervals from the noise of the data
-    seconds: float = 0.0  # what it took
 
     def __str__(self) -> str:
         if math.isnan(self.error):
