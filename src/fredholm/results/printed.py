@@ -126,6 +126,8 @@ def share(value: float) -> str:
 
 def describe_unknown(values: np.ndarray) -> str:
     """A learned scalar in words: its mean, and its spread over the seeds."""
+    if not len(values):
+        return "not known: every seed failed"
     if len(values) < 2:
         return f"{values.mean():.5g}, one seed"
     return (
