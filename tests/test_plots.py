@@ -18,7 +18,7 @@ from fredholm.problems.evaluation import RadialGrid
 from fredholm.report.plots.comparison import plot_comparison, plot_variance
 from fredholm.report.plots.curves import seed_curve
 from fredholm.report.plots.errors import plot_errors
-from fredholm.report.plots.names import axis_names
+from fredholm.report.plots.names import axis_names, output_names
 from fredholm.report.plots.scales import scale_of
 from fredholm.report.plots.shown import data_of, field_lines, plane, profiles, robust_limits, time_axis, values_at
 from fredholm.report.plots.solution import plot_solution
@@ -353,3 +353,9 @@ def test_errors_stand_at_their_means_in_the_row_of_their_case_with_interval_and_
     assert means == {(1e-3, 0), (0.5, 0), (0.1, 1)}
     ends = {(*x, round(y[0])) for x, y, marker in drawn if marker == "None"}
     assert ends == {(5e-4, 2e-3, 0), (0.4, 0.6, 0), (1e-3, 0.2, 1), (1e-2, 1e-2, 1)}, "a low end of 0 is cut on the logarithmic axis"
+
+
+def test_axes_have_the_letters_of_the_equation():
+    growth = fr.Equation(domain=fr.Interval(0.0, 1.0), f=lambda n, t: fr.derivative(n, t) - n(t))
+    assert (axis_names(growth, 1), output_names(growth, 1)) == (["$t$"], ["$n$"])
+    assert (axis_names(None, 1), output_names(None, 1)) == (["$x$"], ["$u$"])

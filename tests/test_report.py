@@ -1,5 +1,6 @@
 """The report: one page with every number of the summary, nothing from outside, and charts that a browser draws."""
 
+import copy
 import dataclasses
 import html
 import re
@@ -8,10 +9,9 @@ import subprocess
 
 import numpy as np
 import pytest
-from plotly.offline import get_plotlyjs
 
 import fredholm as fr
-from fredholm.report.page import results, write_report
+from fredholm.report.page import plotly_script, results, write_report
 from fredholm.report.plots.interactive import charts
 from fredholm.report.plots.names import number
 from fredholm.results.solution import Solution
@@ -55,7 +55,8 @@ def test_the_page_asks_for_nothing_from_outside(page):
     text = page.read_text(encoding="utf-8")
     assert not re.search(r'<(script|link|img|iframe)[^>]*(src|href)="(?!data:)', text)
     assert "default-src 'none'" in text
-    assert text.count(get_plotlyjs()) == 1
+    assert text.count(plotly_script()) == 1
+    assert len(text) < 2.5e6
     assert len(re.findall('<img src="data:image/png;base64,', text)) == 2 + len(METHODS)
 
 
@@ -85,7 +86,7 @@ def test_nothing_of_the_users_becomes_markup(compared, tmp_path):
     names = [str(trace.name) for chart in drawn for trace in chart.figure.data]
     assert any("script" in name for name in names)
     assert not any("<" in name for name in names)  # plotly would read it as a tag
-    around = text.replace(get_plotlyjs(), "")
+    around = text.replace(plotly_script(), "")
     assert len(re.findall("<script", around)) == len(re.findall("</script", around)) == 1 + len(drawn)  # none ends early
 
 
@@ -148,6 +149,14 @@ def test_points_a_step_count_every_node(compared):
     assert results({"weak": weak})[0].points == 20
 
 
+def test_a_page_says_what_was_chosen_and_why_and_a_notebook_shows_a_picture(compared, tmp_path):
+    solution = compared["standard"]
+    chosen = copy.copy(solution)
+    chosen.record = solution.record.with_reasons(["a series <of> degree 8"])
+    assert "a series &lt;of&gt; degree 8" in chosen.report(tmp_path / "report.html").read_text(encoding="utf-8")
+    assert 'src="data:image/png;base64,' in solution._repr_html_()
+
+
 def test_settings_read_like_python(compared):
     shown = compared["standard"].shown().settings
     assert shown["rule"] == "MonteCarlo(n=2)"
@@ -159,6 +168,7 @@ def test_a_trained_run_reports_itself(tmp_path):
     solution = fr.solve(decay(), fr.Standard(), rule=fr.MonteCarlo(1), network=fr.MLP(4, 1), steps=4, batch=4, seeds=1, progress=False)
     solution.plot(tmp_path / "picture.png")
     text = solution.report(tmp_path / "report.html").read_text(encoding="utf-8")
+    assert len(text) < 2e6
     assert list(rows(text)) == [html.escape(solution.label)]
     assert "must be given again" in text  # the equation is the user's own
 

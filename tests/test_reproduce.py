@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from plotly.offline import get_plotlyjs
 
 import fredholm as fr
 from fredholm.__main__ import main
@@ -23,6 +22,7 @@ from fredholm.paper.reproduction.panels import Bars, Curves, Lines
 from fredholm.paper.reproduction.published import panels
 from fredholm.paper.reproduction.records import read_records
 from fredholm.paper.reproduction.verdicts import Verdict
+from fredholm.report.page import plotly_script
 from fredholm.study import StudyFolder, outcomes
 from fredholm.study.page import Judged, write_study_page
 
@@ -152,7 +152,7 @@ def test_a_figure_at_smoke_scale_is_a_picture_tables_and_a_page(smoke, capsys, m
 def test_the_page_asks_for_nothing_from_outside_and_has_its_script_once(smoke):
     text = (smoke / "report.html").read_text(encoding="utf-8")
     assert not re.search(r'<(script|link|img|iframe)[^>]*(src|href)="(?!data:)', text)
-    assert text.count(get_plotlyjs()) == 1
+    assert text.count(plotly_script()) == 1
     links = re.findall(r'<summary><a href="([^"]*)"', text)
     assert len(links) == 2
     assert all((smoke / link / "run.json").is_file() for link in links)

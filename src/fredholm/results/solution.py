@@ -567,7 +567,12 @@ class Solution:
 
     def _repr_html_(self) -> str:
         rows = "".join(f"<tr><th style='text-align:left'>{html.escape(n)}</th><td>{html.escape(t)}</td></tr>" for n, t in self.lines())
-        return f"<table>{rows}</table>"
+        from fredholm.report.page import picture
+        from fredholm.report.plots.solution import plot_solution
+
+        shown = picture(plot_solution(self), "")
+        source = f"data:image/png;base64,{shown.data}"
+        return f'<table>{rows}</table><img width="{shown.width}" style="max-width:100%" alt="the solution" src="{source}">'
 
     def lines(self) -> list[tuple[str, str]]:
         """What `print(solution)` says: pairs of a heading and a text, for pages and for your own tables."""
