@@ -1,5 +1,6 @@
 """The built site in a browser: search, formulas, colours, a phone's width. `make site` builds it; .ci/run does so before the tests."""
 
+import importlib.util
 import json
 import re
 import shutil
@@ -76,3 +77,17 @@ def test_the_site_asks_for_nothing_from_outside():
     ]
     assert not fetched
     assert (SITE / "llms.txt").read_text(encoding="utf-8").count("- [") > 40
+
+
+def test_a_number_typed_by_hand_fails_the_build():
+    pytest.importorskip("mkdocs")
+    pytest.importorskip("jupytext")
+    spec = importlib.util.spec_from_file_location("site_hooks", SITE.parent / "docs" / "site_hooks.py")
+    hooks = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(hooks)
+    hooks.typed_numbers("page.md", "Python 3.11, $10^{-3}$, `1e-3` and {{ gallery.volterra.error }} are no measurements.")
+    for typed in ("an error of 1.2e-3", "after 14 s", "7 times faster", "12 % of it"):
+        with pytest.raises(hooks.PluginError, match="typed by hand"):
+            hooks.typed_numbers("page.md", typed)
+    with pytest.raises(hooks.PluginError, match="no committed result"):
+        hooks.measured("page.md", "gallery.nothing.error")
