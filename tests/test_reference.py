@@ -25,7 +25,7 @@ def wants(name: str) -> list[str]:
     missing = [] if len(text.split("\n\n")[0]) > 20 else ["a first paragraph that says what it is, with the equation"]
     if name not in PLAIN:
         arguments = [p for p in inspect.signature(thing).parameters.values() if p.name != "unknown"]
-        section = re.search(r"^Args:\n((?:[ \n].*\n?)*)", text, flags=re.MULTILINE)
+        section = re.search(r"^Args:\n((?: .*\n?|\n)*)", text, flags=re.MULTILINE)
         listed = re.findall(r"^ {4}\**(\w+)(?: \([^)]+\))?:", section.group(1) if section else "", flags=re.MULTILINE)
         missing += [f"Args: {p.name} (type): meaning, and its default" for p in arguments if p.name not in listed]
         missing += [f"Args: {name}, which is no argument" for name in listed if name not in {p.name for p in arguments}]

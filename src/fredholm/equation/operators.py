@@ -25,6 +25,9 @@ def directional(u: Function, x: Float[Array, "d"], n: Float[Array, "d"], order: 
     Returns:
         The derivative, of the shape of u(x).
 
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
     Examples:
         >>> import jax.numpy as jnp
         >>> import fredholm as fr
@@ -56,6 +59,9 @@ def derivative(u: Function, x: Float[Array, "d"], axis: int | tuple[int, ...] = 
 
     Returns:
         The derivative, of the shape of u(x).
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
 
     Examples:
         >>> import jax.numpy as jnp
@@ -122,6 +128,9 @@ def divergence(u: Function, x: Float[Array, "d"]) -> Float[Array, ""]:
     Returns:
         A number.
 
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
     Examples:
         >>> import jax.numpy as jnp
         >>> import fredholm as fr
@@ -146,6 +155,9 @@ def curl(u: Function, x: Float[Array, "d"]) -> Float[Array, "3"]:
 
     Returns:
         An array of shape (3,).
+
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
 
     Examples:
         >>> import jax.numpy as jnp

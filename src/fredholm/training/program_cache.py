@@ -21,6 +21,9 @@ def keep_programs(folder: Path | str | None = None) -> None:
     Returns:
         Nothing.
 
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
     Examples:
         >>> import fredholm as fr
         >>> callable(fr.keep_programs)  # at the top of a program: fr.keep_programs()
