@@ -7,11 +7,7 @@ BENCH := .venv-bench
 MINUTES ?= 90
 
 SCALE ?= laptop
-ifeq ($(SCALE),headline)
 FIGURES ?= all
-else
-FIGURES ?= figure-1 figure-2 figure-3 figure-4 figure-5 figure-6 figure-7 figure-8 figure-16 figure-20 figure-21
-endif
 
 SEED ?= $(shell date +%s)
 EXAMPLES ?= 5000
@@ -65,8 +61,10 @@ package: venv  ## The wheel in dist/, tried in an empty environment
 gallery: venv  ## Runs what examples/ has anew, for the gallery: output, error, time, picture; EXAMPLE="volterra basket" for some of them
 	$(BIN)/python docs/make_gallery.py $(EXAMPLE)
 
-reproduce: venv  ## The paper's figures, resumed where they were left; SCALE=smoke|laptop|headline|paper, FIGURES="figure-1 ..."
-	for figure in $(FIGURES); do $(BIN)/fredholm reproduce $$figure --scale $(SCALE) --out runs/reproduce-$(SCALE) || exit $$?; done
+reproduce: venv  ## The paper's figures, without the runs that docs/records has; SCALE=smoke|laptop|headline|paper, FIGURES="figure-1 ..."
+	for figure in $(FIGURES); do \
+	  $(BIN)/fredholm reproduce $$figure --scale $(SCALE) --out runs/reproduce-$(SCALE) --records docs/records || exit $$?; \
+	done
 
 $(BENCH)/.ready: pyproject.toml
 	$(PYTHON) -m venv $(BENCH)

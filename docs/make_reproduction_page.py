@@ -1,17 +1,16 @@
-"""Writes docs/reproduction.md and its pictures from what `fredholm reproduce` made.
+"""Writes docs/reproduction.md and its pictures from the records of what `fredholm reproduce --records docs/records` ran.
 
-`python docs/make_reproduction_page.py [FOLDER [PAGE]]`; FOLDER is runs/reproduce-laptop unless given. The curves of a figure that is in the
-folder go to docs/records, and verdicts are made from there: all of them are today's. Pictures and numbers of figures that are not in the
-folder stay as they are, and so does what a person wrote between the marks `<!-- note NAME -->` and `<!-- end -->`.
+`python docs/make_reproduction_page.py [FOLDER ...]`: numbers and verdicts are made from docs/records, pictures are taken from the folders
+that `reproduce` wrote, runs/reproduce-laptop and runs/reproduce-headline unless given. A figure without records keeps its section of
+earlier, and a picture stays where there is no newer one. What a person wrote between `<!-- note NAME -->` and `<!-- end -->` stays.
 """
 
-import csv
 import os
 import platform
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,19 +18,19 @@ from PIL import Image
 
 from fredholm.paper.reproduction.catalogue import FIGURES, figure
 from fredholm.paper.reproduction.panels import Figure
-from fredholm.paper.reproduction.records import read_records, write_records
+from fredholm.paper.reproduction.records import read_records
 from fredholm.paper.reproduction.statements import STATEMENTS, Statement
+from fredholm.paper.reproduction.tables import Beside, beside
 from fredholm.paper.reproduction.verdicts import Assessment, Claim, Verdict
 from fredholm.storage.files import write_atomically
 from fredholm.study.estimate import words
-from fredholm.study.folder import StudyFolder, outcomes
-from fredholm.study.outcome import Results
+from fredholm.study.folder import StudyFolder
+from fredholm.study.outcome import Outcome, Results
 
 PAGE = Path(__file__).parent / "reproduction.md"
 WIDTH = 1300  # pixels of a picture
-MADE = ("figure.png", "summary.csv")  # what a figure has once its command has ended
+SCALES = ("headline", "laptop")  # the longer one is judged where a figure has both
 CHANCE = 0.025  # that a check holds where nothing is there: at most
-CLAIMS = "| claim | verdict | measured |"
 Judged = list[tuple[Claim, Assessment]]
 
 
@@ -42,32 +41,30 @@ class Made(NamedTuple):
     judged: Judged  # what is claimed of it, where its curves are at hand
 
 
-def write_page(folder: Path, page: Path) -> None:
-    """Every figure that is ready in the folder or was on the page before, in order."""
+def write_page(folders: Iterable[Path], page: Path, scales: Sequence[str] = SCALES) -> None:
+    """Every figure that has records or was on the page before, in order."""
     before = page.read_text(encoding="utf-8") if page.exists() else ""
     notes = dict(re.findall(r"<!-- note (\S+) -->\n(.*?)<!-- end -->", before, re.DOTALL))
     sections = {name: text for text, name in re.findall(r"^(## [^\n]* \((figure-\d+)\)\n.*?)(?=^## |\Z)", before, re.DOTALL | re.MULTILINE)}
-    done = [name for name in FIGURES if all((folder / name / made).is_file() for made in MADE)]
-    if not done:
-        raise SystemExit(f"{folder}: no figure is ready there; expected what fredholm reproduce NAME --out {folder} wrote.")
-    scale = str(StudyFolder.open(folder / done[0]).about["scale"])
+    _copy_pictures(folders, page.parent / "figures")
     made = dict[str, Made]()
     for name in FIGURES:
-        records = page.parent / "records" / f"{name}-{scale}.npz"
-        if name in done:
-            study = StudyFolder.open(folder / name)
-            write_records(records, outcomes(study))
-            sections[name] = "\n".join(_figure(study, name, notes, page.parent / "figures"))
-        if records.is_file() and name in sections:
-            made[name] = _judged(sections[name], figure(name, scale), records)
+        parts = [part for scale in scales if (part := _part(name, scale, page.parent)) is not None]
+        if parts:
+            title = f"## {figure(name, scales[0]).title} ({name})\n"
+            text = "\n".join([title, *_note(name, notes), *(part.text for part in parts)])
+            made[name] = Made(text, _longest(parts))
         elif name in sections:
             made[name] = Made(sections[name], [])
+    if not made:
+        raise SystemExit(f"{page.parent / 'records'}: no figure has records; expected what fredholm reproduce NAME --records wrote.")
     lines = [
         "# The paper's figures, run here",
         "",
-        f"Written by `python docs/make_reproduction_page.py` from `fredholm reproduce NAME --scale {scale}` (`make reproduce`), on a",
-        f"machine with {machine()}. Solid: ours, with 95 % intervals over seeds; dotted, crosses or hatched: published.",
-        "Published numbers are of 100 seeds and 200 000 steps; ours of the seeds and steps that each figure says.",
+        "Written by `python docs/make_reproduction_page.py` from `fredholm reproduce NAME --scale SCALE --records docs/records`",
+        f"(`make reproduce SCALE=...`), on a machine with {machine()}. Solid: ours, with 95 % intervals over seeds;",
+        "dotted, crosses or hatched: published. Published numbers are of 100 seeds and 200 000 steps; ours of the seeds and steps that",
+        "each figure says.",
         "",
         *_note("all", notes),
         *_verdicts(made),
@@ -78,15 +75,76 @@ def write_page(folder: Path, page: Path) -> None:
     write_atomically(page, lambda file: file.write("\n".join(lines).encode()))
 
 
-def _judged(section: str, chosen: Figure, records: Path) -> Made:
-    """The section with today's verdicts."""
-    results = Results(read_records(records, chosen.runs))
-    judged = [(claim, claim.assess(results)) for claim in chosen.claims]
+def _copy_pictures(folders: Iterable[Path], pictures: Path) -> None:
+    """The pictures that `reproduce` drew, as small files."""
+    pictures.mkdir(exist_ok=True)
+    for place in sorted(picture for folder in folders for picture in folder.glob("figure-*/figure.png")):
+        about = StudyFolder.open(place.parent).about
+        with Image.open(place) as image:
+            image.thumbnail((WIDTH, 10 * WIDTH))
+            image.convert("RGB").save(pictures / _picture(str(about["figure"]), str(about["scale"])), optimize=True)
+
+
+def _picture(name: str, scale: str) -> str:
+    return f"reproduction-{name}.png" if scale == "laptop" else f"reproduction-{name}-{scale}.png"
+
+
+def _part(name: str, scale: str, docs: Path) -> Made | None:
+    """A figure at one scale, or None where nothing of it was run."""
+    chosen = figure(name, scale)
+    found = read_records(docs / "records" / scale, chosen.runs)
+    if not found:
+        return None
+    judged = [(claim, claim.assess(Results(found))) for claim in chosen.claims]
+    lines = [f"### {name} at {scale} scale", "", _effort(chosen, found), ""]
+    if (docs / "figures" / _picture(name, scale)).is_file():
+        lines += [f"![Figure {chosen.number} at {scale} scale: {chosen.title}](figures/{_picture(name, scale)})", ""]
+    lines += _claims(judged) + _numbers(beside(chosen, found))
+    return Made("\n".join(lines), judged)
+
+
+def _effort(chosen: Figure, found: Mapping[str, Outcome]) -> str:
+    long = " or ".join(f"{steps:,}" for steps in sorted({run.settings.steps for run in chosen.runs}))
+    many = " or ".join(f"{seeds}" for seeds in sorted({len(run.seeds) for run in chosen.runs}))
+    missing = "" if len(found) == len(chosen.runs) else f" {len(chosen.runs) - len(found)} of them have not been run yet."
+    time = words(sum(one.seconds for one in found.values()))
+    return f"{len(chosen.runs)} runs of {long} steps and {many} seeds, {time} of training.{missing}"
+
+
+def _claims(judged: Judged) -> list[str]:
     rows = [
         f"| {_cell(claim.text)}{'' if claim.statement else ' *(ours)*'} | **{found.verdict.value}** | {_cell(found.evidence)} |"
         for claim, found in judged
     ]
-    return Made("\n".join([section.partition(CLAIMS)[0].rstrip("\n"), "", CLAIMS, "|---|---|---|", *rows, ""]), judged)
+    return ["| claim | verdict | measured |", "|---|---|---|", *rows, ""] if rows else []
+
+
+def _numbers(rows: Sequence[Beside]) -> list[str]:
+    """Our best errors beside the published ones, folded away."""
+    if not rows:
+        return []
+    lines = [
+        "<details><summary>Best errors, number by number</summary>",
+        "",
+        "| panel | run | ours | 95 % interval | published | ours / published |",
+    ]
+    lines.append("|---|---|---|---|---|---|")
+    for one in rows:
+        at = "" if one.x != one.x else f", {one.x:g}"
+        interval = f"[{one.low:.3g}, {one.high:.3g}]" if one.low == one.low else ""
+        cells = (one.panel, f"{one.series}{at}", f"{one.ours:.3g}", interval, f"{one.published:.3g}", f"{one.ours / one.published:.2f}")
+        lines.append(f"| {' | '.join(map(_cell, cells))} |")
+    return [*lines, "", "</details>", ""]
+
+
+def _longest(parts: Sequence[Made]) -> Judged:
+    """The claims as judged by the longest runs that there are."""
+    found: dict[str, tuple[Claim, Assessment]] = {}
+    for part in reversed(parts):  # a longer scale replaces what a shorter one says, unless it has no result yet
+        for claim, verdict in part.judged:
+            if claim.text not in found or "has no result" not in verdict.evidence:
+                found[claim.text] = (claim, verdict)
+    return list(found.values())
 
 
 def machine() -> str:
@@ -98,23 +156,19 @@ def machine() -> str:
     return f"{os.cpu_count()} cores ({platform.machine()}){memory} and no GPU"
 
 
-def _rows(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
 def _note(name: str, notes: dict[str, str]) -> list[str]:
     return [f"<!-- note {name} -->", *notes.get(name, "").splitlines(), "<!-- end -->", ""]
 
 
 def _verdicts(made: dict[str, Made]) -> list[str]:
     """How many claims hold, how many would by chance, and which figures cannot be judged."""
-    counts = Counter(word for one in made.values() for word in re.findall(r"\| \*\*([^*|]*)\*\* \|", one.text))
     judged = [entry for one in made.values() for entry in one.judged]
+    counts = Counter(found.verdict for _, found in judged)
     said = {claim.statement for claim, _ in judged if claim.statement}
     theirs = sum(claim.statement is not None for claim, _ in judged)
-    lines = [f"Of the {counts.total()} claims below: {', '.join(f'{verdict.value} {counts[verdict.value]}' for verdict in Verdict)}."]
-    lines += [
+    said_of = ", ".join(f"{verdict.value} {counts[verdict]}" for verdict in Verdict)
+    lines = [
+        f"Of the {counts.total()} claims below, each judged by its longest runs: {said_of}.",
         f"They check {len(said)} of the {len(STATEMENTS)} [statements that the paper makes about its figures](#the-papers-statements) by",
         f"{theirs} checks; the other {counts.total() - theirs} claims are ours. Where nothing is there, a check holds by chance in",
         f"about {CHANCE:.1%} of all cases: of {theirs} checks, {CHANCE * theirs:.1f}.",
@@ -149,28 +203,10 @@ def _count(verdicts: Sequence[Verdict]) -> str:
     return ", ".join(f"{number} {verdict.value}" for verdict, number in Counter(verdicts).items())
 
 
-def _figure(study: StudyFolder, name: str, notes: dict[str, str], pictures: Path) -> list[str]:
-    summary, folder = _rows(study.path / "summary.csv"), study.path
-    steps, seeds = ({int(row[key]) for row in summary} for key in ("steps", "seeds"))
-    time = sum({row["key"]: float(row.get("seconds") or 0) for row in summary}.values())
-    pictures.mkdir(exist_ok=True)
-    picture = pictures / f"reproduction-{name}.png"
-    with Image.open(folder / "figure.png") as image:
-        image.thumbnail((WIDTH, 10 * WIDTH))
-        image.convert("RGB").save(picture, optimize=True)
-    long, many = (" or ".join(f"{value:,}" for value in sorted(values)) for values in (steps, seeds))
-    ended = sum(row["status"] == "finished" for row in summary)
-    missing = "" if ended == len(summary) else f" {len(summary) - ended} of them have no result."
-    effort = f"{len(summary)} runs of {long} steps and {many} seeds, {words(time)} of training.{missing}"
-    lines = [f"## {study.title.partition(': ')[2]} ({name})", "", effort, "", f"![{study.title}](figures/{picture.name})", ""]
-    lines += _note(name, notes)
-    return [*lines, ""]
-
-
 def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
 if __name__ == "__main__":
     given = [Path(text) for text in sys.argv[1:]]
-    write_page(given[0] if given else Path("runs/reproduce-laptop"), given[1] if len(given) > 1 else PAGE)
+    write_page(given or [Path(f"runs/reproduce-{scale}") for scale in SCALES], PAGE)

@@ -20,7 +20,7 @@ from fredholm.paper.reproduction.draw import draw
 from fredholm.paper.reproduction.families import GAUSS_NODES, LEJA_NODES, SCALES, high_dimension
 from fredholm.paper.reproduction.panels import Bars, Curves, Lines
 from fredholm.paper.reproduction.published import panels
-from fredholm.paper.reproduction.records import read_records
+from fredholm.paper.reproduction.records import read_records, write_record
 from fredholm.paper.reproduction.verdicts import Verdict
 from fredholm.report.page import plotly_script
 from fredholm.study import StudyFolder, outcomes
@@ -158,35 +158,55 @@ def test_the_page_asks_for_nothing_from_outside_and_has_its_script_once(smoke):
     assert all((smoke / link / "run.json").is_file() for link in links)
 
 
-def test_the_page_of_the_reproduction_is_made_from_its_folders(smoke, tmp_path):
+def test_the_page_of_the_reproduction_is_made_from_records(smoke, tmp_path):
     write_page = runpy.run_path(str(Path(__file__).parents[1] / "docs" / "make_reproduction_page.py"))["write_page"]
-    page = tmp_path / "page.md"
-    with pytest.raises(SystemExit, match="no figure is ready there"):
-        write_page(tmp_path, page)
-    write_page(smoke.parent, page)
+    page, folder, records = tmp_path / "page.md", StudyFolder.open(smoke), tmp_path / "records" / "smoke"
+    with pytest.raises(SystemExit, match="no figure has records"):
+        write_page([smoke.parent], page, ["smoke"])
+    first = outcomes(folder)
+    for one in first.values():
+        write_record(records, one)
+    write_page([smoke.parent], page, ["smoke"])
     text = page.read_text(encoding="utf-8")
     assert "2 runs of 40 steps and 2 seeds" in text
-    claims = len(figure("figure-1", "smoke").claims)
+    chosen = figure("figure-1", "smoke")
+    claims = len(chosen.claims)
     assert text.count(f"| **{Verdict.OPEN.value}** |") == claims
-    assert f"Of the {claims} claims below: holds 0, does not hold 0, open {claims}." in text
+    assert f"Of the {claims} claims below, each judged by its longest runs: holds 0, does not hold 0, open {claims}." in text
     assert all((tmp_path / picture).is_file() for picture in re.findall(r"\]\((figures/.*?)\)", text))
-    # Verdicts are made from the kept curves, also where the runs are gone.
-    run = figure("figure-1", "smoke").runs[0]
-    again, first = read_records(tmp_path / "records" / "figure-1-smoke.npz", [run])[run.name], outcomes(StudyFolder.open(smoke))[run.name]
-    np.testing.assert_allclose(again.curve("loss"), first.curve("loss"), rtol=1e-4)
-    assert (again.status, again.metric, again.seeds) == (first.status, first.metric, first.seeds)
     noted = text.replace("<!-- note figure-1 -->\n", "<!-- note figure-1 -->\nA person wrote this.\n")
-    page.write_text(noted, encoding="utf-8")
-    write_page(smoke.parent, page)
-    assert page.read_text(encoding="utf-8") == noted
-    # A figure that is not in the folder keeps its section, in its place, and its claims are counted.
-    older = "## Another (figure-3)\n\nOlder.\n\n| claim | verdict | measured |\n|---|---|---|\n| a | **holds** | b |\n"
+    older = "## Another (figure-3)\n\nOlder.\n\n| claim | verdict | measured |\n|---|---|---|\n| a | holds (earlier rule) | b |\n"
     page.write_text(f"{noted}\n{older}", encoding="utf-8")
-    write_page(smoke.parent, page)
+    write_page([smoke.parent], page, ["smoke"])
     kept = page.read_text(encoding="utf-8")
-    assert older in kept
+    assert older in kept, "a figure without records keeps its section"
     assert "A person wrote this." in kept
-    assert f"Of the {claims + 1} claims below: holds 1," in kept
+    assert f"Of the {claims} claims below" in kept
+
+
+def test_a_run_that_has_its_record_is_not_trained_again(smoke, tmp_path, capsys):
+    first = outcomes(StudyFolder.open(smoke))
+    for one in first.values():
+        write_record(tmp_path / "records" / "smoke", one)
+    runs = figure("figure-1", "smoke").runs
+    again = read_records(tmp_path / "records" / "smoke", runs)
+    for run in runs:
+        np.testing.assert_allclose(again[run.name].curve("loss"), first[run.name].curve("loss"), rtol=1e-4)
+        assert again[run.name].status == first[run.name].status
+    # A run with another setting, or another length, is another run.
+    for changed in ({"steps": 41}, {"batch": 7}):
+        assert not read_records(tmp_path / "records" / "smoke", [run._replace(settings=run.settings.replaced(**changed)) for run in runs])
+    options = ["--scale", "smoke", "--out", str(tmp_path / "out"), "--records", str(tmp_path / "records")]
+    assert main(["reproduce", "figure-1", *options]) == 0
+    assert "all 2 runs are finished" in capsys.readouterr().out
+    assert not list((tmp_path / "out" / "runs").glob("*/run.json"))
+    assert (tmp_path / "out" / "figure-1" / "figure.png").is_file()
+    # What is run goes to the records.
+    place = tmp_path / "records" / "smoke"
+    next(place.glob("*.npz")).unlink()
+    assert main(["reproduce", "figure-1", *options]) == 0
+    assert "1 of 2 runs to do" in capsys.readouterr().out
+    assert len(list(place.glob("*.npz"))) == 2
 
 
 def test_nothing_of_a_study_becomes_markup(smoke, tmp_path):

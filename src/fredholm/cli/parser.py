@@ -170,6 +170,8 @@ def _add_reproduce(commands: _Commands) -> None:
     reproduce.add_argument("--estimate", action="store_true", help="only print what would run and how long it would take")
     _add_where(reproduce)
     reproduce.add_argument("--out", metavar="DIR", help="the folder of all figures of a scale (default: runs/reproduce-<scale>)")
+    records = "a folder of recorded curves, docs/records in the repository: runs that have theirs there are not trained again"
+    reproduce.add_argument("--records", metavar="DIR", help=records)
     status = commands.add(studies.status, "status STUDY", "show the progress of a study")
     status.add_argument("study", metavar="STUDY", help="the study's folder")
 

@@ -44,19 +44,36 @@ def reproduce(options: Namespace) -> int:
     folders = {name: _figure_folder(name, options) for name in names}
     if len(names) > 1 or options.estimate:
         _print_plans(folders)
-    return (
-        0 if options.estimate else ended([failed for folder in folders.values() for failed in _finish(folder, run_here(folder, options))])
-    )
+    if options.estimate:
+        return 0
+    return ended([failed for folder in folders.values() for failed in _reproduced(folder, options)])
+
+
+def _reproduced(folder: StudyFolder, options: Namespace) -> list[str]:
+    """Runs a figure and draws it. What is finished goes to the records, also where the rest is interrupted."""
+    from fredholm.paper.reproduction.records import write_record
+
+    try:
+        return _finish(folder, run_here(folder, options))
+    finally:
+        if options.records:
+            for name, one in outcomes(folder).items():
+                if name not in folder.known:
+                    write_record(Path(options.records) / options.scale, one)
 
 
 def _figure_folder(name: str, options: Namespace) -> StudyFolder:
     """The study of a figure; the figures of one scale share the pool of their runs."""
     from fredholm.paper.reproduction.catalogue import figure
+    from fredholm.paper.reproduction.records import read_records
 
     chosen = figure(name, options.scale)
     title = f"Figure {chosen.number} at {options.scale} scale: {chosen.title}"
     place = Path(options.out or Path("runs") / f"reproduce-{options.scale}") / name
-    return StudyFolder.create(place, title, chosen.runs, pool="../runs", about={"figure": name, "scale": options.scale})
+    folder = StudyFolder.create(place, title, chosen.runs, pool="../runs", about={"figure": name, "scale": options.scale})
+    if options.records:
+        folder.known = read_records(Path(options.records) / options.scale, chosen.runs)
+    return folder
 
 
 def _print_plans(folders: Mapping[str, StudyFolder]) -> None:

@@ -4,7 +4,7 @@ import contextlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,6 +37,7 @@ class StudyFolder:
 
     def __init__(self, path: Path, title: str, runs: Sequence[Run], pool: str = "runs", about: dict[str, Any] | None = None):
         self.path, self.title, self.runs, self.about = path, title, list(runs), about or {}
+        self.known: Mapping[str, Outcome] = {}  # results of runs that were done elsewhere, by name: they are not trained again
         self._pool = pool
 
     @classmethod
@@ -119,6 +120,10 @@ class StudyFolder:
 
     def is_finished(self, run: Run) -> bool:
         """True where the run has its result."""
+        return run.name in self.known or self.has_folder(run)
+
+    def has_folder(self, run: Run) -> bool:
+        """True where the run was finished here, with its networks."""
         return result_key(self.place(run)) == run.key
 
     def missing(self) -> list[Run]:
@@ -164,7 +169,7 @@ def _is_trained_longer(folder: StudyFolder, run: Run, other: Run) -> bool:
 
 def _has_answer(folder: StudyFolder, run: Run) -> bool:
     """True where a run is finished and a seed of it succeeded: a result that other settings would replace."""
-    if not folder.is_finished(run):
+    if not folder.has_folder(run):
         return False
     return any(not entry.status.is_failure for entry in RunRecord.read(RunFolder(folder.place(run))).status)
 
@@ -187,8 +192,8 @@ def _check_same(before: StudyFolder, now: StudyFolder) -> None:
 
 def outcome(folder: StudyFolder, run: Run) -> Outcome | None:
     """The result of a run, or None where it has none."""
-    if not folder.is_finished(run):
-        return None
+    if not folder.has_folder(run):
+        return folder.known.get(run.name)
     kept = RunFolder(folder.place(run))
     record = RunRecord.read(kept)
     result = json.loads((kept.path / RESULT).read_text(encoding="utf-8"))

@@ -26,6 +26,7 @@ from fredholm.study.run import Run
 
 PUBLISHED = "#555555"
 NO_RESULT = "no result yet"
+NO_NETWORKS = "only its curves were kept"
 DIRECTIONS = 1000  # of each radius in Figure 4, whose range is the band
 DOTTED: Any = {"linestyle": (0, (1, 1.2)), "linewidth": 1.3, "alpha": 0.8}  # what is published
 LEGEND_ROW = 0.09  # of the height of a panel: room above the curves
@@ -63,8 +64,8 @@ class _Drawing:
         axes.set_title(plain(panel.title, 34))
 
     def _map(self, axes: Axes, panel: Map) -> None:
-        if self.outcome(panel.run) is None:
-            return empty_panel(axes, NO_RESULT)
+        if not self._folder.has_folder(panel.run):
+            return empty_panel(axes, NO_RESULT if self.outcome(panel.run) is None else NO_NETWORKS)
         own = load(self._folder.place(panel.run))
         own = own.targets() if panel.shows == "target" else own
         problem = own.problem
@@ -78,8 +79,8 @@ class _Drawing:
         return None
 
     def _radial(self, axes: Axes, panel: Radial) -> None:
-        if self.outcome(panel.run) is None:
-            return empty_panel(axes, NO_RESULT)
+        if not self._folder.has_folder(panel.run):
+            return empty_panel(axes, NO_RESULT if self.outcome(panel.run) is None else NO_NETWORKS)
         own = load(self._folder.place(panel.run))
         problem = own.problem
         assert problem is not None
