@@ -90,10 +90,10 @@ def _picture(name: str, scale: str) -> str:
 
 
 def _part(name: str, scale: str, docs: Path) -> Made | None:
-    """A figure at one scale, or None where nothing of it was run."""
+    """A figure at one scale, or None where less than half of its runs are there: figures share runs."""
     chosen = figure(name, scale)
     found = read_records(docs / "records" / scale, chosen.runs)
-    if not found:
+    if len(found) < len(chosen.runs) / 2:
         return None
     judged = [(claim, claim.assess(Results(found))) for claim in chosen.claims]
     lines = [f"### {name} at {scale} scale", "", _effort(chosen, found), ""]
