@@ -9,6 +9,7 @@ from fredholm import problems
 from fredholm.api import resume, solve
 from fredholm.diagnostics import check
 from fredholm.domains import (
+    Abel,
     AbsPower,
     Ball,
     Box,
@@ -41,6 +42,7 @@ from fredholm.equation.conditions import Condition, Data, IntegralCondition, Per
 from fredholm.equation.control import without_first_order
 from fredholm.equation.equation import Defaults, Equation
 from fredholm.equation.evaluation import Evaluation
+from fredholm.equation.kernels import caputo, convolution, memory
 from fredholm.equation.operators import curl, derivative, directional, divergence, gradient, hessian, laplacian
 from fredholm.equation.residual import Integral
 from fredholm.equation.view import View
@@ -81,6 +83,7 @@ from fredholm.rules import (
     fit_importance,
 )
 from fredholm.study.comparison import compare
+from fredholm.study.continuation import continuation
 from fredholm.training.callbacks import AbstractCallback, AfterRecord
 from fredholm.training.devices import use_all_cores
 from fredholm.training.loggers import MLflow, TensorBoard, WandB
@@ -92,6 +95,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "MLP",
+    "Abel",
     "AbsPower",
     "AbstractCallback",
     "Adam",
@@ -178,8 +182,11 @@ __all__ = [
     "View",
     "WandB",
     "WithoutReplacement",
+    "caputo",
     "check",
     "compare",
+    "continuation",
+    "convolution",
     "curl",
     "derivative",
     "directional",
@@ -190,6 +197,7 @@ __all__ = [
     "keep_programs",
     "laplacian",
     "load",
+    "memory",
     "problems",
     "resume",
     "solve",

@@ -1,5 +1,6 @@
 """Domains of x and of the integrals: measures, written as maps of simple base measures."""
 
+from fredholm.domains.abel import Abel
 from fredholm.domains.base import AbstractDistribution, AbstractDomain, Atoms, Base, Nodes, Record
 from fredholm.domains.combined import Law, Point, Product
 from fredholm.domains.directions import Directions
@@ -17,6 +18,7 @@ from fredholm.domains.unbounded import HalfLine, Line
 from fredholm.domains.warped import Warped
 
 __all__ = [
+    "Abel",
     "AbsPower",
     "AbstractDistribution",
     "AbstractDomain",

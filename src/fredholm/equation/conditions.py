@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
@@ -12,7 +13,7 @@ from fredholm.domains.base import AbstractDistribution, AbstractDomain, Base, Pl
 from fredholm.domains.combined import Point
 from fredholm.domains.offline import Offline
 from fredholm.equation.operators import derivative
-from fredholm.equation.residual import AbstractCondition, Integral, Value, as_vector, call, checked_value, minus
+from fredholm.equation.residual import AbstractCondition, AbstractTranslation, Integral, Value, as_vector, call, checked_value, minus
 from fredholm.functions.field import Function
 from fredholm.rules.base import AbstractRule
 
@@ -60,6 +61,10 @@ class Condition(AbstractCondition):
 
     def local_residual(self, u: Function, x: Place) -> Float[Array, "e"]:
         return minus("of", self.of(u, x), "value", call(self.value, x))
+
+    def translated(self, by: AbstractTranslation) -> "Condition":
+        parts = (by.law(self.at), by.value(self.value), by.function(self.of))
+        return eqx.tree_at(lambda c: (c.at, c.value, c.of), self, parts)
 
 
 class Periodic(AbstractCondition):
@@ -122,6 +127,10 @@ class Periodic(AbstractCondition):
     def local_residual(self, u: Function, x: Place) -> Float[Array, "e"]:
         p, q = (x.at, x.to) if isinstance(x, Record) else (x, self.to.map(jnp.zeros(0))[0])
         return self._jet(u, p) - self._jet(u, q)
+
+    def translated(self, by: AbstractTranslation) -> "Periodic":
+        parts = (by.law(self.at), by.law(self.to), self.axis % self.at.dimension, by.function(self.of))
+        return eqx.tree_at(lambda c: (c.at, c.to, c.axis, c.of), self, parts)
 
     def _jet(self, u: Function, x: Float[Array, "d"]) -> Float[Array, "e"]:
         """B[u] and its derivatives at one point."""
@@ -224,6 +233,10 @@ class Data(AbstractCondition):
         off = minus("of", self.of(u, x.point), "values", x.value)
         return off if self.sigma is None else off * x.share
 
+    def translated(self, by: AbstractTranslation) -> "Data":
+        """The same data: in a family a point has the parameters after its own coordinates, and complex values have 2m real parts."""
+        return self if self.is_of_u else eqx.tree_at(lambda c: c.of, self, by.function(self.of))
+
 
 class IntegralCondition(AbstractCondition):
     r"""$w\,\mathbb{E}_{x}\left[\big(\sum_k \int g_k[u](x, t)\,d\mu_k(t\,|\,x) - b(x)\big)^2\right]$: a normalisation, a mean, an invariant.
@@ -282,6 +295,10 @@ class IntegralCondition(AbstractCondition):
 
     def local_residual(self, u: Function, x: Place) -> Float[Array, "e"]:
         return -as_vector("value", call(self.value, x))
+
+    def translated(self, by: AbstractTranslation) -> "IntegralCondition":
+        parts = (tuple(map(by.integral, self.integrals)), by.value(self.value), by.law(self.at))
+        return eqx.tree_at(lambda c: (c.integrals, c.value, c.at), self, parts)
 
 
 def _deviations(given: Numbers, shape: tuple[int, ...]) -> np.ndarray:

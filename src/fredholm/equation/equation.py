@@ -16,8 +16,20 @@ from fredholm.domains.base import AbstractDomain, Place
 from fredholm.domains.combined import Law
 from fredholm.domains.discrete import Discrete
 from fredholm.domains.offline import Offline
+from fredholm.equation.complex_valued import ComplexParts
 from fredholm.equation.evaluation import AbstractEvaluation, Evaluation
-from fredholm.equation.residual import AbstractCondition, AbstractResidual, Integral, Value, as_vector, call, checked_value, minus
+from fredholm.equation.family import Family, Fixed, checked_parameters, checked_values, spread
+from fredholm.equation.residual import (
+    AbstractCondition,
+    AbstractResidual,
+    AbstractTranslation,
+    Integral,
+    Value,
+    as_vector,
+    call,
+    checked_value,
+    minus,
+)
 from fredholm.equation.view import View
 from fredholm.functions.field import Function
 from fredholm.rules.base import AbstractRule
@@ -66,6 +78,23 @@ class Equation(AbstractResidual):
     `u` is the unknown function. It takes one point of shape (d,) and returns shape () for one output, (m,) for more. `f`, `g` and `y`
     return shape () for one equation, (e,) for e of them.
 
+    A family has parameters besides x: `parameters={"kappa": Interval(0.5, 2.0)}`. They are inputs of u after those of x, drawn with x, and
+    one solve serves all of their values. f, g and `of` read `u.kappa`; functions without u (y, limits, values, exact) take it by its name:
+
+        family = fr.Equation(
+            domain=fr.Interval(0.0, 1.0),
+            f=lambda u, x: fr.derivative(u, x) + u.kappa * u(x),
+            conditions=[fr.Condition(fr.Point(0.0), 1.0)],
+            exact=lambda x, kappa: jnp.exp(-kappa * x[0]),
+            parameters={"kappa": fr.Interval(0.5, 2.0)},
+        )
+        solution = fr.solve(family)
+        solution(np.linspace(0.0, 1.0, 11), kappa=1.3)
+        single = family.at(kappa=1.3)  # one member, an equation of its own
+
+    With `is_complex=True` u is complex, and f, g, y, values and exact may be. `outputs` counts complex functions. The network, data and
+    predictions have twice as many numbers: first all real parts, then all imaginary ones.
+
     Args:
         domain (domain): the law of x: every measure is normalised.
         f (function): f(u, x); default: None.
@@ -81,6 +110,8 @@ class Equation(AbstractResidual):
         published (Defaults): the settings of a published run, where there is one; default: None.
         view (View): what pictures show; default: None.
         drawn (function): makes the equation of one seed, where parameters are random; default: None.
+        parameters (dict): of a family: the law of each parameter, a domain of one number, by name; default: None.
+        is_complex (bool): u is complex; default: False.
 
     Raises:
         ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
@@ -114,6 +145,7 @@ class Equation(AbstractResidual):
     published: Defaults | None  # the settings of a published run, where there is one
     view: View  # what pictures show
     drawn: "Callable[[Equation, Key[Array, '']], Equation] | None"  # makes the equation of one seed, where parameters are random
+    parameters: dict[str, AbstractDomain]  # of a family: the laws of the last inputs, by name
 
     def __init__(
         self,
@@ -132,6 +164,8 @@ class Equation(AbstractResidual):
         published: Defaults | None = None,
         view: View | None = None,
         drawn: "Callable[[Equation, Key[Array, '']], Equation] | None" = None,
+        parameters: Mapping[str, AbstractDomain] | None = None,
+        is_complex: bool = False,
     ):
         if not isinstance(domain, AbstractDomain):
             raise ValueError(f"Equation domain: got {domain!r}; expected a domain, for instance Interval(0.0, 1.0).")
@@ -160,6 +194,39 @@ class Equation(AbstractResidual):
                 raise ValueError(f"View {kind}: got {letters}; expected {size} letters, as the equation has {size} {kind}.")
         if self.view.through and (len(self.view.through) != self.inputs or not 0 <= self.view.output < self.outputs):
             raise ValueError(f"View through, output: expected a point of {self.inputs} inputs and an output below {self.outputs}.")
+        self.parameters = checked_parameters({} if parameters is None else parameters)
+        _check_names("parameters", self.parameters)
+        if both := sorted(self.parameters.keys() & self.unknowns.keys()):
+            raise ValueError(f"Equation parameters: got {both} among the unknowns too; expected different names.")
+        if self.parameters:
+            self._become(Family(self.parameters))
+            self.inputs += len(self.parameters)
+            middles = {name: float(spread(law, [0.5])[0]) for name, law in self.parameters.items()}
+            self.view = self.view.with_inputs(middles, self.inputs - len(middles))
+        if instance("Equation is_complex", is_complex, bool, "True"):
+            self._become(ComplexParts())
+            self.outputs *= 2
+
+    def _become(self, by: AbstractTranslation) -> None:
+        """Takes what the user wrote into the form that is trained."""
+        for name, part in _translated(self, by).items():
+            setattr(self, name, part)
+
+    def at(self, **values: float) -> "Equation":
+        """One member of a family, as an equation of its own.
+
+        Args:
+            values: a number for every parameter.
+
+        Returns:
+            The equation with these parameters: `fr.solve(family.at(kappa=1.3))`.
+        """
+        if not self.parameters:
+            raise ValueError(f"at: got {sorted(values)}; expected none, as this equation has no parameters. Give Equation(parameters=...).")
+        count, translated = len(self.parameters), _translated(self, Fixed(checked_values(self.parameters, values)))
+        inputs, view = self.inputs - count, self.view.without_inputs(count)
+        kept = {"outputs": self.outputs, "unknowns": self.unknowns, "defaults": self.defaults, "published": self.published}
+        return Equation(**translated, inputs=inputs, view=view, **kept)
 
     @property
     def law(self) -> AbstractDomain:
@@ -241,11 +308,31 @@ def _tuple(name: str, value: Kind | Sequence[Kind], kind: type[Kind]) -> tuple[K
     return items
 
 
+def _translated(equation: Equation, by: AbstractTranslation) -> dict[str, Any]:
+    """What the user wrote, in another form."""
+    f, exact, evaluation = equation.f, equation.exact, equation.evaluation
+    if isinstance(evaluation, Evaluation):
+        evaluation = eqx.tree_at(lambda one: one.at, evaluation, by.law(evaluation.at))
+    return {
+        "domain": by.law(equation.domain),
+        "f": None if f is None else by.function(f),
+        "integrals": tuple(map(by.integral, equation.integrals)),
+        "y": by.value(equation.y),
+        "conditions": tuple(condition.translated(by) for condition in equation.conditions),
+        "exact": None if exact is None else by.value(exact),
+        "evaluation": evaluation,
+    }
+
+
 def _scalars(unknowns: Mapping[str, float]) -> dict[str, float]:
     """The learned scalars: names that can be read as u.name, and numbers."""
     if not isinstance(unknowns, Mapping):
         raise ValueError(f"Equation unknowns: got {shortened(unknowns)}; expected names and first values, for instance {{'kappa': 1.0}}.")
-    for name in unknowns:
-        if not isinstance(name, str) or not name.isidentifier() or name.startswith("__") or name in TAKEN:
-            raise ValueError(f"Equation unknowns: got {shortened(name)} as a name; expected one that can be read as u.name, as 'kappa'.")
+    _check_names("unknowns", unknowns)
     return {name: real(f"Equation unknowns[{name!r}]", value) for name, value in unknowns.items()}
+
+
+def _check_names(kind: str, names: Iterable[object]) -> None:
+    for name in names:
+        if not isinstance(name, str) or not name.isidentifier() or name.startswith("__") or name in TAKEN:
+            raise ValueError(f"Equation {kind}: got {shortened(name)} as a name; expected one that can be read as u.name, as 'kappa'.")

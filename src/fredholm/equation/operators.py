@@ -5,14 +5,14 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Inexact
 
 from fredholm.functions.field import Evaluated
 
 Function = Callable[[Float[Array, "d"]], Any]
 
 
-def directional(u: Function, x: Float[Array, "d"], n: Float[Array, "d"], order: int = 1) -> Float[Array, "..."]:
+def directional(u: Function, x: Float[Array, "d"], n: Float[Array, "d"], order: int = 1) -> Inexact[Array, "..."]:
     r"""$\partial_n^k u(x) = (n \cdot \nabla)^k u(x)$, in one forward pass whatever d is. With `order=2` it is the second derivative
     $n^\top H n$; its mean over `Directions(d)` is the Laplacian.
 
@@ -45,7 +45,7 @@ def directional(u: Function, x: Float[Array, "d"], n: Float[Array, "d"], order: 
     return _slope(function, x, direction)
 
 
-def derivative(u: Function, x: Float[Array, "d"], axis: int | tuple[int, ...] = 0, order: int = 1) -> Float[Array, "..."]:
+def derivative(u: Function, x: Float[Array, "d"], axis: int | tuple[int, ...] = 0, order: int = 1) -> Inexact[Array, "..."]:
     r"""$\partial^k u / \partial x_a^k$, or with a tuple of axes the mixed derivative $\partial^2 u/\partial x_a \partial x_b$.
 
     `derivative(u, x)` is u'(x) for a function of one number; `derivative(u, x, axis=1)` is the derivative along the second
@@ -85,7 +85,7 @@ def derivative(u: Function, x: Float[Array, "d"], axis: int | tuple[int, ...] = 
     return _slope(function, x, last)
 
 
-def _slope(u: Function, x: Float[Array, "d"], direction: Float[Array, "d"]) -> Float[Array, "..."]:
+def _slope(u: Function, x: Float[Array, "d"], direction: Float[Array, "d"]) -> Inexact[Array, "..."]:
     """The derivative along a direction."""
     if isinstance(u, Evaluated):
         return u.slope(x, direction)
@@ -174,7 +174,7 @@ def curl(u: Function, x: Float[Array, "d"]) -> Float[Array, "3"]:
     return jnp.stack([jacobian[2, 1] - jacobian[1, 2], jacobian[0, 2] - jacobian[2, 0], jacobian[1, 0] - jacobian[0, 1]])
 
 
-def laplacian(u: Function, x: Float[Array, "d"], axes: int | Sequence[int] | None = None) -> Float[Array, "..."]:
+def laplacian(u: Function, x: Float[Array, "d"], axes: int | Sequence[int] | None = None) -> Inexact[Array, "..."]:
     r"""$\nabla^2 u(x) = \sum_i \partial^2 u/\partial x_i^2$, forward over forward: the Hessian is never built.
 
     With `axes` only over these coordinates: `laplacian(u, x, axes=(0, 1))` leaves out the time x[2].
@@ -204,7 +204,7 @@ def laplacian(u: Function, x: Float[Array, "d"], axes: int | Sequence[int] | Non
     if not chosen or len(set(chosen)) != len(chosen) or any(not -x.shape[0] <= a < x.shape[0] for a in chosen):
         raise ValueError(f"laplacian axes: got {axes}; expected different coordinates of the point, 0 to {x.shape[0] - 1}.")
 
-    def second(direction: Float[Array, "d"]) -> Float[Array, "..."]:
+    def second(direction: Float[Array, "d"]) -> Inexact[Array, "..."]:
         return _along(_along(u, direction), direction)(x)
 
     return jnp.sum(jax.vmap(second)(jnp.eye(x.shape[0], dtype=x.dtype)[jnp.asarray(chosen)]), axis=0)

@@ -16,7 +16,7 @@ from fredholm.domains.combined import Point
 from fredholm.functions.field import Function
 from fredholm.rules.base import AbstractRule
 
-Value = Callable[..., Any] | Numbers  # a function of x, or numbers that hold at every x
+Value = Callable[..., Any] | Numbers | complex  # a function of x, or numbers that hold at every x
 
 
 class Integral(eqx.Module):
@@ -81,6 +81,55 @@ class Integral(eqx.Module):
         return t if self.at is None else self.at(x, t)
 
 
+class AbstractTranslation(eqx.Module):
+    """How functions that the user wrote become those of the equation that is trained: with other points x, another u, or other values.
+
+    It says where x is drawn, and what the user's functions see and return. The equation and its conditions are then rebuilt.
+    """
+
+    @abstractmethod
+    def law(self, domain: AbstractDomain) -> AbstractDomain:
+        """Where the trained equation draws its points, given where the user's does."""
+
+    @abstractmethod
+    def seen(self, u: Function, x: Place) -> tuple[Function, Place]:
+        """u and x as the user's functions see them."""
+
+    @abstractmethod
+    def called(self, function: Callable[..., Any], x: Place, *others: Any) -> Any:
+        """The value of one of the user's functions of x without u."""
+
+    def place(self, x: Place, point: Any) -> Any:
+        """Where the network is evaluated, given the point at which the user evaluates u."""
+        return point
+
+    def returned(self, value: Any) -> Any:
+        """What the user's function returned, as the equation takes it."""
+        return value
+
+    def function(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function of u, x and perhaps t."""
+
+        def translated(u: Function, x: Place, *t: Place) -> Any:
+            return self.returned(function(*self.seen(u, x), *t))
+
+        return translated
+
+    def value(self, value: Value) -> Value:
+        """A function of x, or a number."""
+        return (lambda x: self.returned(self.called(value, x))) if callable(value) else self.returned(value)
+
+    def integral(self, integral: Integral) -> Integral:
+        """An integral, with its measure and its integrand."""
+        over, at = integral.over, integral.at
+
+        def place(x: Place, t: Place) -> Any:
+            return self.place(x, t if at is None else self.called(at, x, t))
+
+        measure = over if isinstance(over, AbstractDomain) else lambda x: self.called(over, x)
+        return Integral(measure, self.function(integral.g), integral.rule, at=place)
+
+
 class AbstractResidual(eqx.Module):
     r"""$r(x) = f[u](x) - \sum_k \int g_k[u](x, t)\,d\mu_k(t\,|\,x) - y(x)$, or in weak form, without f, $r(x) = \sum_k \int g_k - y(x)$.
 
@@ -124,7 +173,7 @@ def as_vector(name: str, value: object) -> Float[Array, "e"]:
     if jnp.issubdtype(array.dtype, jnp.bool_):
         raise ValueError(f"{name}: it returned True or False; expected a number: jnp.where(condition, 1.0, 0.0).")
     if jnp.issubdtype(array.dtype, jnp.complexfloating):
-        raise ValueError(f"{name}: it returned complex numbers; expected real ones: real and imaginary part are two outputs.")
+        raise ValueError(f"{name}: it returned complex numbers; expected real ones. Give Equation(is_complex=True).")
     return jnp.atleast_1d(array).astype(jnp.result_type(float))
 
 
@@ -143,7 +192,7 @@ def checked_value(name: str, value: Value) -> Value:
     """A function of x, or finite numbers, () or (e,)."""
     if callable(value):
         return value
-    known = numbers(name, value)
+    known = np.asarray(value) if isinstance(value, complex) else numbers(name, value)
     if known.ndim > 1 or (is_concrete(known) and not np.all(np.isfinite(np.asarray(known)))):
         raise ValueError(f"{name}: got {shortened(value)}; expected a function of x, or a finite number.")
     return value
@@ -163,6 +212,13 @@ class AbstractCondition(AbstractResidual):
     @property
     def is_weak(self) -> bool:
         return False
+
+    def translated(self, by: AbstractTranslation) -> "AbstractCondition":
+        """The same condition of a translated equation: of a family, or of a complex u."""
+        raise ValueError(
+            f"Equation conditions: got {type(self).__name__} with parameters= or is_complex=; expected conditions that say how they are "
+            "translated. Give it a method translated(by), as fr.Condition has, or write it as a Condition."
+        )
 
     def points(self, batch: int, rules: Sequence[AbstractRule], key: Key[Array, ""]) -> Any:
         """The points of one step, stacked; `rules` are those of the condition's integrals, `batch` is the equation's."""

@@ -1,6 +1,6 @@
 """How a solution is shown: the letters of its axes, and the plane of its heat map."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -72,3 +72,16 @@ class View(eqx.Module):
         if first == second or (self.through and not all(0 <= axis < len(self.through) for axis in (first, second))):
             raise ValueError(f"View along: got {along!r}; expected two different inputs, counted from 0.")
         self.along, self.output, self.lines = (int(first), int(second)), int(output), lines
+
+    def with_inputs(self, further: Mapping[str, float], before: int) -> "View":
+        """The view with further inputs, which have this value on the plane; `before` is how many there are without them."""
+        inputs = self.inputs or (("x",) if before == 1 else tuple(f"x_{{{index}}}" for index in range(before)))
+        return self._of((*inputs, *further), (*self.through, *further.values()) if self.through else ())
+
+    def without_inputs(self, count: int) -> "View":
+        """The view without its last inputs."""
+        return self._of(self.inputs[:-count], self.through[:-count])
+
+    def _of(self, inputs: Sequence[str], through: Sequence[float]) -> "View":
+        plane = {"low": self.low, "high": self.high, "along": self.along, "output": self.output, "lines": self.lines}
+        return View(inputs, self.outputs, through=through, **plane)

@@ -21,6 +21,7 @@ from matplotlib.figure import Figure
 from fredholm.equation.evaluation import METRICS
 from fredholm.report.plots.comparison import plot_comparison, plot_variance
 from fredholm.report.plots.curves import seed_curve
+from fredholm.report.plots.family import family_charts
 from fredholm.report.plots.interactive import Chart, charts
 from fredholm.report.plots.names import metric_name, number
 from fredholm.report.plots.shown import comparable
@@ -86,6 +87,7 @@ class Shown(NamedTuple):
     least: float | None  # the least score of several methods
     note: str
     words: list[tuple[str, str]]  # what printing the solution says below its name; empty where several are compared
+    family: list[Chart]  # with a slider for a parameter; none for a single equation
     charts: list[Chart]
     pictures: list[Picture]
     settings: Compared
@@ -179,6 +181,7 @@ def _shown(section: Section, path: Path) -> Shown:
         least=min((value for value in scores if value == value), default=None) if len(rows) > 1 and score in METRICS else None,
         note=_results_note(solutions),
         words=next(iter(solutions.values())).lines()[1:] if len(solutions) == 1 else [],
+        family=[one for number, solution in enumerate(solutions.values()) for one in family_charts(number, solution)],
         charts=charts(solutions, _score_words(solutions)),
         pictures=_pictures(solutions),
         settings=_compared({name: solution.shown().settings for name, solution in solutions.items()}),

@@ -90,11 +90,15 @@ class Solved(Protocol):
         """The largest coefficient of each degree of a series; None for networks."""
         ...
 
-    def __call__(self, points: ArrayLike | float, *, of: Callable[..., Any] | None = None) -> np.ndarray | Array:
+    def __call__(
+        self, points: ArrayLike | float, *, of: Callable[..., Any] | None = None, **parameters: ArrayLike | float
+    ) -> np.ndarray | Array:
         """The mean prediction."""
         ...
 
-    def members(self, points: ArrayLike | float, *, of: Callable[..., Any] | None = None) -> np.ndarray | Array:
+    def members(
+        self, points: ArrayLike | float, *, of: Callable[..., Any] | None = None, **parameters: ArrayLike | float
+    ) -> np.ndarray | Array:
         """The prediction of every seed."""
         ...
 

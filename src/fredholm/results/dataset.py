@@ -86,4 +86,5 @@ def _default(solution: Predicting) -> Mapping[str, ArrayLike] | ArrayLike:
     if points.shape[1] not in SHOWN:
         return points
     counts = SHOWN[points.shape[1]]
-    return {f"x{axis}": np.linspace(points[:, axis].min(), points[:, axis].max(), counts) for axis in range(points.shape[1])}
+    names = [f"x{axis}" for axis in range(points.shape[1] - len(problem.parameters))] + list(problem.parameters)
+    return {name: np.linspace(points[:, axis].min(), points[:, axis].max(), counts) for axis, name in enumerate(names)}

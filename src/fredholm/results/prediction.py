@@ -1,6 +1,6 @@
 """Predictions: values of networks that are stacked over the seeds, at points on the host or inside of a JAX transformation."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import equinox as eqx
@@ -43,10 +43,10 @@ class MeanNetwork(eqx.Module):
         return jnp.mean(eqx.filter_vmap(lambda network: network(x), in_axes=(eqx.if_array(0),))(self.networks), axis=0)
 
 
-def rows_of(points: Array, inputs: int) -> tuple[Float[Array, "n d"], bool]:
+def rows_of(points: Any, inputs: int) -> tuple[Any, bool]:
     """Points as rows, and whether it was one point. With one input, a number is a point and n numbers are n points."""
     if points.shape == (inputs,) or (points.ndim == 0 and inputs == 1):
-        return jnp.reshape(points, (1, inputs)), True
+        return points.reshape(1, inputs), True
     if points.ndim == 1 and inputs == 1:
         return points[:, None], False
     if points.ndim != 2 or points.shape[1] != inputs:
@@ -55,6 +55,27 @@ def rows_of(points: Array, inputs: int) -> tuple[Float[Array, "n d"], bool]:
             f"points: got shape {points.shape}; expected (n, {inputs}), one point in each row, or ({inputs},) for one{numbers}."
         )
     return points, False
+
+
+def with_parameters(
+    points: ArrayLike | float, names: Sequence[str], values: Mapping[str, ArrayLike | float], inputs: int
+) -> ArrayLike | float:
+    """Points of u: those of x, beside the values of a family's parameters. Without values the points are complete."""
+    if not values:
+        if names and np.shape(points)[-1:] != (inputs,):
+            given = ", ".join(f"{name}=..." for name in names)
+            raise ValueError(
+                f"points: got shape {np.shape(points)}; expected (n, {inputs}), with the parameters, or points of x and {given}."
+            )
+        return points
+    if set(values) != set(names):
+        expected = f"a value for each of {list(names)}" if names else "none, as the equation has none"
+        raise ValueError(f"parameters: got {sorted(values)}; expected {expected}.")
+    numpy = np if all(map(is_concrete, (points, *values.values()))) else jnp
+    rows, is_one = rows_of(numpy.asarray(points, float), inputs - len(names))
+    columns = [numpy.broadcast_to(numpy.asarray(values[name], float), (len(rows),))[:, None] for name in names]
+    complete = numpy.concatenate([rows, *columns], axis=1)
+    return complete[0] if is_one else complete
 
 
 def member(stacked: Field, at: int) -> Field:

@@ -23,6 +23,7 @@ from fredholm.diagnostics.quality import Quality, qualities
 from fredholm.diagnostics.refined import Refined, other_form, refined
 from fredholm.equation.equation import Equation
 from fredholm.equation.evaluation import METRICS
+from fredholm.equation.family import OfMember
 from fredholm.functions.chebyshev import Series
 from fredholm.functions.field import Field
 from fredholm.methods.protocol import AbstractMethod, Evaluations, Trained
@@ -30,7 +31,7 @@ from fredholm.report.solved import Shown
 from fredholm.results.dataset import dataset
 from fredholm.results.estimate import estimated
 from fredholm.results.exported import exported
-from fredholm.results.prediction import MeanNetwork, Predicted, Values, member, predict, rows_of
+from fredholm.results.prediction import MeanNetwork, Predicted, Values, member, predict, rows_of, with_parameters
 from fredholm.results.printed import described
 from fredholm.rules.base import AbstractRule
 from fredholm.solving.correction import Correction, Estimate
@@ -214,19 +215,22 @@ class Solution:
         first = member(self._u, 0).network
         return first.spectrum() if isinstance(first, Series) else None
 
-    def members(self, points: ArrayLike | float, *, of: Predicted | None = None) -> Values:
+    def members(self, points: ArrayLike | float, *, of: Predicted | None = None, **parameters: ArrayLike | float) -> Values:
         """The prediction of every seed, failed ones included.
 
         Args:
             points: points of shape (n, d), or one point (d,); with one input also n numbers (n,), or one number.
             of: a function of u and one point x, to predict something else than u(x): `of=lambda u, x: fr.gradient(u, x)`.
+            parameters: of a family, as in a call.
 
         Returns:
             An array (s, n), or (s, n, m) for m outputs; with `of`, (s, n, ...) with the shape of its value. One point has no axis n.
         """
-        return self._predict(self._u, points, of)
+        names = self.record.parameters
+        of = OfMember(of, names) if of is not None and names else of
+        return self._predict(self._u, with_parameters(points, names, parameters, self.inputs), of)
 
-    def __call__(self, points: ArrayLike | float, *, of: Predicted | None = None) -> Values:
+    def __call__(self, points: ArrayLike | float, *, of: Predicted | None = None, **parameters: ArrayLike | float) -> Values:
         """The mean prediction over the seeds that succeeded: `solution(np.linspace(0, 5, 101))`.
 
         It is a JAX function too: `jax.grad(solution)`, `jax.jit` and `jax.vmap` of it work, and then the result is a JAX array.
@@ -235,12 +239,14 @@ class Solution:
             points: points of shape (n, d), or one point (d,); with one input also n numbers (n,), or one number.
             of: a function of u and one point x, to predict something else than u(x): `of=fr.derivative`, or
                 `of=lambda u, x: u(x) ** 2`.
+            parameters: of a family, a number for each parameter or n of them: `solution(points, kappa=1.3)`, where points are those of x.
+                Without them a point has the parameters after its own coordinates.
 
         Returns:
             An array (n,), or (n, m) for m outputs; with `of`, (n, ...) with the shape of its value. For one point without the axis n. Where
             every seed failed, it is the mean over all of them, each at its last good state.
         """
-        return self._mean(self.members(points, of=of))
+        return self._mean(self.members(points, of=of, **parameters))
 
     @property
     def u(self) -> Field:
@@ -264,13 +270,16 @@ class Solution:
             solution.export("u.bin")
             u = jax.export.deserialize(bytearray(Path("u.bin").read_bytes())).call   # points (n, d) to values (n,), or (n, m)
 
-        The file is StableHLO with the parameters in it. Loading it runs no Python of anyone.
+        The file is StableHLO with the parameters in it. Loading it runs no Python of anyone. With a name that ends in .npz it holds the
+        arrays of an MLP or a series instead, which `examples/read_exported.py` reads with NumPy alone. Of a family, points have the
+        parameters after their coordinates.
         """
         with self._precision():
             return exported(self.u, path)
 
     def target(self, points: ArrayLike | float) -> Values:
-        """The mean prediction of the target network, the delayed copy; methods without one give the network itself. Shapes as in a call."""
+        """The mean prediction of the target network, the delayed copy; methods without one give the network itself. Shapes as in a call;
+        of a family, points have the parameters after their coordinates."""
         return self._mean(self._predict(self._target, points))
 
     def targets(self) -> "Solution":
@@ -293,7 +302,12 @@ class Solution:
         return predict(u, points, of, self.precision)
 
     def evaluate(
-        self, points: ArrayLike | None = None, *, problem: Equation | None = None, certificate: bool = False
+        self,
+        points: ArrayLike | None = None,
+        *,
+        problem: Equation | None = None,
+        certificate: bool = False,
+        **parameters: ArrayLike | float,
     ) -> dict[str, np.ndarray]:
         """The errors of each seed against the exact solution: `solution.evaluate()["mse"]`.
 
@@ -301,6 +315,7 @@ class Solution:
             points: where to compare, of shape (n, d); default: the problem's own evaluation points.
             problem: the equation; default: that of the run. Needed where a loaded run could not rebuild it.
             certificate: also estimate the true loss, which needs no exact solution.
+            parameters: of a family, the member to compare at: `solution.evaluate(kappa=1.3)`; default: all of them.
 
         Returns:
             An array (s,) for each metric: `mse`, `relative_l2`, and where they apply `mse_mean_free`, `mse_linear_free`, `mse_normalized`.
@@ -317,25 +332,28 @@ class Solution:
         if certificate:
             found = [one.scores() for one in self.certify(problem=problem)]
             proven = {name: np.array([scores[name] for scores in found]) for name in found[0] if all(name in scores for scores in found)}
-            return {**(self.evaluate(points, problem=problem) if self._problem(problem).exact is not None else {}), **proven}
-        if points is None and problem is None and self._scores is not None:
+            return {**(self.evaluate(points, problem=problem, **parameters) if self._problem(problem).exact is not None else {}), **proven}
+        is_own = points is None and problem is None and not parameters
+        if is_own and self._scores is not None:
             return self._scores
-        own_points, problem = points is None and problem is None, self._problem(problem)
+        problem = self._problem(problem)
         if problem.exact is None:
             raise ValueError("evaluate: the problem has no exact solution to compare with; evaluate(certificate=True) needs none.")
         if problem.evaluation is None:
             raise ValueError("evaluate: the problem has no evaluation points; give Equation(evaluation=fr.Evaluation(...)).")
         evaluation = problem.evaluation
         with self._precision():
-            points = evaluation.points() if points is None else rows_of(jnp.asarray(points, float), problem.inputs)[0]
-            predictions = jnp.asarray(self.members(points)).reshape(len(self.seeds), len(points), problem.outputs)
-            shared = None if problem.is_drawn else problem.truth(points)
+            names = tuple(problem.parameters)
+            given = evaluation.points()[:, : -len(names) if parameters else None] if points is None else points
+            at = rows_of(jnp.asarray(with_parameters(given, names, parameters, problem.inputs), float), problem.inputs)[0]
+            predictions = jnp.asarray(self.members(at)).reshape(len(self.seeds), len(at), problem.outputs)
+            shared = None if problem.is_drawn else problem.truth(at)
             rows = []
             for index, seed in enumerate(self.seeds):
-                truth = problem.for_seed(seed).truth(points) if shared is None else shared
-                rows.append(evaluation(predictions[index], truth, points))
+                truth = problem.for_seed(seed).truth(at) if shared is None else shared
+                rows.append(evaluation(predictions[index], truth, at))
         scores = {name: np.array([float(row[name]) for row in rows]) for name in rows[0]}
-        if own_points:
+        if is_own:
             self._scores = scores
         return scores
 

@@ -144,6 +144,7 @@ class RunRecord(eqx.Module):
     seconds: float = 0.0
     status: tuple[SeedStatus, ...] = ()
     kept: str | None = None  # "networks" where a study has kept only those
+    parameters: tuple[str, ...] = ()  # of a family: the names of the last inputs
 
     @classmethod
     def of(cls, settings: RunSettings, label: str | None, auto: dict[str, Any] | None, origin: Mapping[str, Any] | None) -> "RunRecord":
@@ -158,6 +159,7 @@ class RunRecord(eqx.Module):
             auto,
             dict(origin) if origin else None,
             environment(),
+            parameters=tuple(problem.parameters),
         )
 
     def at(self, done: int, seconds: float, status: Sequence[SeedStatus], settings: RunSettings | None = None) -> "RunRecord":
@@ -180,7 +182,8 @@ class RunRecord(eqx.Module):
 
     def to_json(self) -> dict[str, Any]:
         """The content of `run.json`."""
-        own = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("settings", "kept")}
+        own = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("settings", "kept", "parameters")}
+        own |= {"parameters": list(self.parameters)} if self.parameters else {}
         own |= {"unknowns": list(self.unknowns), "status": [[entry.status.name, entry.step] for entry in self.status]}
         return {"format": FORMAT, "label": own.pop("label"), **self.settings.values, **own, **({"kept": self.kept} if self.kept else {})}
 
@@ -205,6 +208,7 @@ class RunRecord(eqx.Module):
         settings = RecordedSettings({name: data[name] for name in FIELDS if name in data}, folder.read_arrays())
         own = {name: data[name] for name in cls.__dataclass_fields__ if name in data}
         own |= {"unknowns": tuple(data["unknowns"]), "status": tuple(SeedStatus(Status[name], int(step)) for name, step in data["status"])}
+        own |= {"parameters": tuple(data.get("parameters", ()))}
         return cls(settings=settings, **{"auto": None, "origin": None, "environment": {}, **own})
 
 

@@ -58,6 +58,7 @@ ENTRIES: Mapping[str, Entry] = {
     "stop": Entry(lambda value: value is None or _is_text(value), "text, or null"),
     **dict.fromkeys(("inputs", "outputs"), _whole(1, MOST_AXES)),
     "unknowns": _TEXTS,
+    "parameters": _TEXTS,
     **dict.fromkeys(("auto", "origin"), _OBJECT),
     "environment": Entry(lambda value: isinstance(value, dict), "an object with names"),
     "done": _whole(0, MOST),
@@ -72,7 +73,7 @@ OF_ORIGIN: Mapping[str, Entry] = {
     "file": Entry(lambda value: value is None or _is_text(value), "text, or null"),
 }
 # What older versions did not write.
-OPTIONAL = ("average", "auto", "origin", "environment", "kept", "history", "stop", "record_every")
+OPTIONAL = ("average", "parameters", "auto", "origin", "environment", "kept", "history", "stop", "record_every")
 
 
 def check_run(where: str, data: Mapping[str, Any], known: Collection[str]) -> None:

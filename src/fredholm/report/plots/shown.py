@@ -245,9 +245,12 @@ def comparable(solutions: Mapping[str, Solved]) -> bool:
 
 
 def time_axis(problem: Equation) -> int | None:
-    """Which of two inputs is time: by its name in the view, or because a condition holds at its beginning only. None where neither is."""
+    """Which of two inputs is a parameter, or time: by its name in the view, or because a condition holds at its beginning only. None where
+    neither is."""
     if problem.inputs != 2:
         return None
+    if problem.parameters:
+        return 1
     named = [axis for axis, name in enumerate(problem.view.inputs) if name.strip("$\\ ").lower() in TIMES]
     if named:
         return named[-1]

@@ -95,19 +95,20 @@ def _field_rows(solution: Solved, problem: Equation, color: str) -> list[list[Pa
 
 
 def _slice_rows(solution: Solved, problem: Equation, names: list[str]) -> list[list[Panel]]:
-    """Where one of two inputs is time: u along the other at a few times, and its error."""
+    """Where one of two inputs is time or a parameter: u along the other at a few of its values, and its error."""
     axis = time_axis(problem)
     if axis is None:
         return []
     lines = [(profile, values_at(solution, problem, profile.points)) for profile in slices(problem, axis)]
+    fixed = "fixed parameters" if problem.parameters else "fixed times"
     rows: list[list[Panel]] = []
     for output, name in enumerate(names):
-        row: list[Panel] = [partial(_slices, lines, axis_names(problem, 2)[1 - axis], name, output)]
-        rows.append([*row, partial(_slice_errors, lines, axis_names(problem, 2)[1 - axis], output)] if has_truth(problem) else row)
+        row: list[Panel] = [partial(_slices, lines, axis_names(problem, 2)[1 - axis], name, output, fixed)]
+        rows.append([*row, partial(_slice_errors, lines, axis_names(problem, 2)[1 - axis], output, fixed)] if has_truth(problem) else row)
     return rows
 
 
-def _slices(lines: list[tuple[Profile, Shown]], along: str, name: str, output: int, axes: Axes) -> None:
+def _slices(lines: list[tuple[Profile, Shown]], along: str, name: str, output: int, fixed: str, axes: Axes) -> None:
     """Lines of the prediction, dashed lines of the truth, the later the brighter."""
     seen = []
     for color, (profile, shown) in zip(time_colors(len(lines)), lines, strict=True):
@@ -118,12 +119,12 @@ def _slices(lines: list[tuple[Profile, Shown]], along: str, name: str, output: i
             seen.append(shown.truth[:, output])
     _along(axes, along, lines, seen)
     exact = ", dashed: exact" if lines[0][1].truth is not None else ""
-    axes.set_title(f"{name} at fixed times{exact}")
+    axes.set_title(f"{name} at {fixed}{exact}")
     axes.set_ylabel(name, rotation=0, labelpad=8)
     axes.legend()
 
 
-def _slice_errors(lines: list[tuple[Profile, Shown]], along: str, output: int, axes: Axes) -> None:
+def _slice_errors(lines: list[tuple[Profile, Shown]], along: str, output: int, fixed: str, axes: Axes) -> None:
     seen = []
     for color, (profile, shown) in zip(time_colors(len(lines)), lines, strict=True):
         assert shown.truth is not None
@@ -134,7 +135,7 @@ def _slice_errors(lines: list[tuple[Profile, Shown]], along: str, output: int, a
         axes.set_yscale("log", nonpositive="mask")
         axes.set_ylim(1e-4 * largest, 2 * largest)
     _along(axes, along, lines, None)
-    axes.set_title("absolute error at these times")
+    axes.set_title(f"absolute error at these {fixed.split()[-1]}")
 
 
 def _along(axes: Axes, along: str, lines: list[tuple[Profile, Shown]], seen: list[np.ndarray] | None) -> None:
