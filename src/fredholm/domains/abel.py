@@ -14,7 +14,22 @@ class Abel(AbstractDomain):
     With b = x[0] it is the kernel of fractional integrals and derivatives; `fr.caputo` and `fr.memory` write it for you. `Gauss(n)` takes
     Jacobi's nodes, exact where g is a polynomial of degree $2n - 1$. Random nodes have the density $\propto (b - t)^p$ and equal weights.
 
-        half = fr.Integral(lambda x: fr.Abel(0.0, x[0], power=-0.5), lambda u, x, t: u(t))
+    Args:
+        low (number): a, or an array of shape () where the limit depends on x.
+        high (number): b, likewise.
+        power (float): p > −1.
+
+    Raises:
+        ValueError: where the power is −1 or less, or a limit is no number; the message says what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> half = fr.Integral(lambda x: fr.Abel(0.0, x[0], power=-0.5), lambda u, x, t: u(t))
+        >>> float(fr.Abel(0.0, 4.0, power=-0.5).mass)
+        4.0
+
+    See also:
+        `caputo`, `memory`, `AbsPower`, `Integral`.
     """
 
     low: Scalar  # a: a number, or an array of shape () where the limit depends on x

@@ -37,25 +37,35 @@ def caputo(
     $$c\,D^\alpha u(x) = \frac{c}{\Gamma(n - \alpha)} \int_a^{\tau} (\tau - t)^{n - \alpha - 1}\,\partial_\tau^n u(x)\big|_{\tau = t}\,dt,
     \qquad n = \lceil\alpha\rceil,$$
 
-    with the singular kernel as the measure. It is one of the `integrals`, which f − Σ∫ − y subtracts: for $D^{1/2} u = -u$ write
-
-        problem = fr.Equation(
-            domain=fr.Interval(0.0, 1.0),
-            f=lambda u, x: -u(x),
-            integrals=fr.caputo(0.5),
-            conditions=fr.Condition(fr.Point(0.0), 1.0),
-        )
+    with the singular kernel as the measure. It is one of the `integrals`, which f − Σ∫ − y subtracts: the example is $D^{1/2} u = -u$.
 
     Args:
-        order: α > 0, no whole number.
-        times: the factor c: a number, or a function of u and x.
-        start: a, where the time begins.
-        axis: the coordinate of time.
-        of: what is differentiated, B[u](x); default: u.
-        rule: the nodes of this integral; default: those of the solve.
+        order (float): α > 0, no whole number.
+        times (float or function): the factor c, or a function of u and x; default: 1.0.
+        start (float): a, where the time begins; default: 0.0.
+        axis (int): the coordinate of time; default: 0.
+        of (function): what is differentiated, B[u](x); default: u.
+        rule (rule): the nodes of this integral; default: those of the solve.
 
     Returns:
         An `Integral` for `Equation(integrals=...)`.
+
+    Raises:
+        ValueError: where the order is a whole number or not positive; the message says what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> problem = fr.Equation(
+        ...     domain=fr.Interval(0.0, 1.0),
+        ...     f=lambda u, x: -u(x),
+        ...     integrals=fr.caputo(0.5),
+        ...     conditions=fr.Condition(fr.Point(0.0), 1.0),
+        ... )
+        >>> len(problem.integrals)
+        1
+
+    See also:
+        `memory`, `Abel`, `derivative`, `Integral`.
     """
     order = real("caputo order", order, low=0.0)
     whole = math.ceil(order)
@@ -84,16 +94,26 @@ def memory(
     `fr.memory(lambda s: jnp.exp(-s))` fades, and `fr.memory(power=-0.5)` is Abel's integral, with the singularity as the measure.
 
     Args:
-        kernel: k, a function of the time s = τ − t that has passed, a number; default: 1.
-        times: the factor c: a number, or a function of u and x.
-        power: p > −1, a singularity of the kernel at s = 0.
-        start: a, where the memory begins.
-        axis: the coordinate of time.
-        of: what is remembered, B[u](x); default: u.
-        rule: the nodes of this integral; default: those of the solve.
+        kernel (function): k, of the time s = τ − t that has passed, a number; default: 1.
+        times (float or function): the factor c, or a function of u and x; default: 1.0.
+        power (float): p > −1, a singularity of the kernel at s = 0; default: 0.0.
+        start (float): a, where the memory begins; default: 0.0.
+        axis (int): the coordinate of time; default: 0.
+        of (function): what is remembered, B[u](x); default: u.
+        rule (rule): the nodes of this integral; default: those of the solve.
 
     Returns:
         An `Integral` for `Equation(integrals=...)`.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> import jax.numpy as jnp
+        >>> fading = fr.memory(lambda s: jnp.exp(-s), times=2.0)
+        >>> type(fading).__name__
+        'Integral'
+
+    See also:
+        `caputo`, `convolution`, `Abel`, `Integral`.
     """
 
     def weighted(u: Function, x: Array, point: Array) -> Any:
@@ -111,17 +131,27 @@ def convolution(
     of: Quantity = _value,
     rule: AbstractRule | None = None,
 ) -> Integral:
-    r"""$c \int k(x - t)\,u(t)\,d\mu(t)$, for instance `fr.convolution(lambda s: jnp.exp(-s[0] ** 2), over=fr.Line())`.
+    r"""$c \int k(x - t)\,u(t)\,d\mu(t)$, an integral over a kernel of the difference.
 
     Args:
-        kernel: k, a function of the difference s = x − t, of shape (d,).
-        over: μ, a domain or a function of x.
-        times: the factor c: a number, or a function of u and x.
-        of: what is convolved, B[u](t); default: u.
-        rule: the nodes of this integral; default: those of the solve.
+        kernel (function): k, of the difference s = x − t, of shape (d,).
+        over (domain): μ, or a function of x that returns a domain.
+        times (float or function): the factor c, or a function of u and x; default: 1.0.
+        of (function): what is convolved, B[u](t); default: u.
+        rule (rule): the nodes of this integral; default: those of the solve.
 
     Returns:
         An `Integral` for `Equation(integrals=...)`.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> import jax.numpy as jnp
+        >>> blurred = fr.convolution(lambda s: jnp.exp(-(s[0] ** 2)), over=fr.Interval(-1.0, 1.0))
+        >>> type(blurred).__name__
+        'Integral'
+
+    See also:
+        `memory`, `Integral`.
     """
     return Integral(over, lambda u, x, t: _factor(times, u, x) * kernel(x - t) * of(u, t), rule)
 

@@ -19,18 +19,31 @@ def continuation(
 ) -> dict[float, Solution]:
     """Solves `problem(value)` for each value, in their order; each training begins with the solution before.
 
-        solutions = fr.continuation(lambda kappa: family.at(kappa=kappa), [0.5, 1.0, 2.0], network=fr.MLP(32, 2))
-
     A series, which is solved and not trained, begins anew each time.
 
     Args:
-        problem: a function of the parameter that makes the equation.
-        values: the values, from the easiest on.
-        method: as in `solve`.
+        problem (function): makes the equation of a value of the parameter.
+        values (sequence): the values, from the easiest on.
+        method (method): as in `solve`; default: None.
         settings: the other keywords of `solve`; `network` is that of the first solve, and `out` holds a folder for each value.
 
     Returns:
         The solutions by value.
+
+    Raises:
+        ValueError: where `problem` is no function, or as `solve` does.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> def growth(kappa):
+        ...     f, start = lambda u, x: fr.derivative(u, x) - kappa * u(x), fr.Condition(fr.Point(0.0), 1.0)
+        ...     return fr.Equation(fr.Interval(0.0, 1.0), f, conditions=start)
+        >>> small = {"network": fr.MLP(4, 1), "steps": 2, "batch": 4, "seeds": 1, "progress": False, "throw": False}
+        >>> list(fr.continuation(growth, [1.0, 2.0], fr.Standard(), **small))
+        [1.0, 2.0]
+
+    See also:
+        `solve`, `compare`, `Equation`.
     """
     if not callable(problem):
         raise ValueError(f"continuation problem: got {problem!r}; expected a function of one number, lambda kappa: fr.Equation(...).")
