@@ -31,6 +31,7 @@ class Candidate(NamedTuple):
     cut: int | None  # the coordinate of x at which an interval is cut, or None
     pieces: int  # of graded nodes on each axis; 0: the measure as it is
     rule: AbstractRule
+    cuts: tuple[float, ...] = ()  # places at which an interval is cut whatever x is
 
     def parts(self, integral: Integral) -> list[Integral]:
         """The integral with these nodes, as one or two integrals."""
@@ -38,12 +39,13 @@ class Candidate(NamedTuple):
         def measure_of(side: int) -> Any:
             def over(x: Place) -> AbstractDomain:
                 measure = integral.measure(x)
-                if isinstance(measure, Interval) and (self.cut is not None or self.pieces):
+                if isinstance(measure, Interval) and (count > 1 or self.pieces):
                     low, high = jnp.asarray(measure.low, float), jnp.asarray(measure.high, float)
-                    if self.cut is not None:
-                        assert isinstance(x, jax.Array)
-                        at = jnp.clip(x[self.cut], low, high)
-                        low, high = (low, at) if side == 0 else (at, high)
+                    if count > 1:
+                        own = [x[self.cut]] if self.cut is not None and isinstance(x, jax.Array) else []
+                        inner = jnp.sort(jnp.clip(jnp.stack([*own, *map(jnp.asarray, self.cuts)]).astype(low.dtype), low, high))
+                        edges = jnp.concatenate([low[None], inner, high[None]])
+                        low, high = edges[side], edges[side + 1]
                     # A little inside, so that no node of a singular integrand is rounded to the end.
                     gap = jnp.where(self.pieces > 0, GAP * jnp.finfo(low.dtype).eps * jnp.maximum(jnp.abs(low), jnp.abs(high)), 0.0)
                     gap = jnp.minimum(gap, 0.25 * (high - low))
@@ -52,7 +54,13 @@ class Candidate(NamedTuple):
 
             return over
 
-        return [Integral(measure_of(side), integral.g, self.rule, at=integral.at) for side in range(1 if self.cut is None else 2)]
+        count = self.count
+        return [Integral(measure_of(side), integral.g, self.rule, at=integral.at) for side in range(count)]
+
+    @property
+    def count(self) -> int:
+        """The number of parts."""
+        return 1 + len(self.cuts) + (self.cut is not None)
 
 
 class Accurate(eqx.Module):
@@ -67,22 +75,23 @@ class Accurate(eqx.Module):
         return eqx.tree_at(lambda one: one.integrals, residual, self.finer if finer else self.integrals, is_leaf=lambda one: one is None)
 
 
-def accurate(residual: AbstractResidual, fields: Sequence[Field], places: Any) -> Accurate | None:
+def accurate(residual: AbstractResidual, fields: Sequence[Field], places: Any, cuts: tuple[float, ...] = ()) -> Accurate | None:
     """Nodes for every integral of the residual, tried on these u at these stacked points x; None where a measure allows no fixed nodes.
 
-    An integral that has a rule of its own keeps it. Gauss on the measure as it is comes first, since that is nearly always enough.
+    An integral that has a rule of its own keeps it. Gauss on the measure as it is comes first, since that is nearly always enough. Intervals
+    are cut at `cuts`, where u is not smooth.
     """
     if not residual.integrals:
         return Accurate((), (), 0.0)
-    first = _compared(residual, fields, places, is_first=True)
+    first = _compared(residual, fields, places, cuts, is_first=True)
     enough = ENOUGH * np.finfo(np.dtype(jnp.result_type(float))).eps
-    return first if first is not None and first.error <= 10 * enough else _compared(residual, fields, places, is_first=False)
+    return first if first is not None and first.error <= 10 * enough else _compared(residual, fields, places, cuts, is_first=False)
 
 
-def _compared(residual: AbstractResidual, fields: Sequence[Field], places: Any, is_first: bool) -> Accurate | None:
+def _compared(residual: AbstractResidual, fields: Sequence[Field], places: Any, cuts: tuple[float, ...], is_first: bool) -> Accurate | None:
     """The best of the candidates; with `is_first` only of the plainest kind."""
     x = jax.tree.map(lambda leaf: leaf[0], places)
-    kinds = [_kinds(integral, x)[: 1 if is_first else None] for integral in residual.integrals]
+    kinds = [_kinds(integral, x, cuts)[: 1 if is_first else None] for integral in residual.integrals]
     if any(not own for own in kinds):
         return None
     stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *(eqx.filter(u, eqx.is_array) for u in fields))
@@ -106,7 +115,7 @@ def _compared(residual: AbstractResidual, fields: Sequence[Field], places: Any, 
     )
 
 
-def _kinds(integral: Integral, x: Place) -> list[list[Candidate]]:
+def _kinds(integral: Integral, x: Place, places: tuple[float, ...]) -> list[list[Candidate]]:
     """The kinds of nodes that suit an integral, each with growing numbers of nodes."""
     measure = integral.measure(x)
     if integral.rule is not None:
@@ -114,13 +123,14 @@ def _kinds(integral: Integral, x: Place) -> list[list[Candidate]]:
     if measure.samples is not None:
         return []
     cuts: list[int | None] = [None]
+    own = places if isinstance(measure, Interval) else ()
     if isinstance(measure, Interval) and isinstance(x, jax.Array):
         cuts += range(x.shape[0])
     found = []
     for cut in cuts:
-        found.append([Candidate(cut, 0, rule) for rule in levels(measure)])
+        found.append([Candidate(cut, 0, rule, own) for rule in levels(measure)])
         for pieces in range(1, PIECES + 1 if cut is None else 2):
-            found.append([Candidate(cut, pieces, rule) for rule in graded_levels(Graded(measure, pieces))])
+            found.append([Candidate(cut, pieces, rule, own) for rule in graded_levels(Graded(measure, pieces))])
     return [kind for kind in found if kind]
 
 
@@ -187,7 +197,7 @@ def _chosen(kinds: Sequence[Sequence[Candidate]], sums: list[list[Array]], size:
 
 def _cost(candidate: Candidate) -> int:
     """An order of candidates by their nodes."""
-    return int(getattr(candidate.rule, "n", 1)) * (1 if candidate.cut is None else 2) * max(candidate.pieces, 1)
+    return int(getattr(candidate.rule, "n", 1)) * candidate.count * max(candidate.pieces, 1)
 
 
 def sample_of(residual: AbstractResidual, key: Key[Array, ""], places: int = PLACES) -> Any:

@@ -1,5 +1,6 @@
 """The equation as the user writes it, for one point at a time."""
 
+import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import NoneType
 from typing import Any, TypeVar
@@ -109,6 +110,8 @@ class Equation(AbstractResidual):
         defaults (Defaults): the defaults of `solve` for this equation; default: None.
         published (Defaults): the settings of a published run, where there is one; default: None.
         view (View): what pictures show; default: None.
+        sigma (float): the standard deviation of the errors of y, where it is measured. A series of an equation of the first kind is
+            regularised so that its residual is as large as they are. Default: None, y is exact.
         drawn (function): makes the equation of one seed, where parameters are random; default: None.
         parameters (dict): of a family: the law of each parameter, a domain of one number, by name; default: None.
         is_complex (bool): u is complex; default: False.
@@ -144,6 +147,7 @@ class Equation(AbstractResidual):
     defaults: Defaults
     published: Defaults | None  # the settings of a published run, where there is one
     view: View  # what pictures show
+    sigma: float | None  # the standard deviation of the errors of y; None: y is exact
     drawn: "Callable[[Equation, Key[Array, '']], Equation] | None"  # makes the equation of one seed, where parameters are random
     parameters: dict[str, AbstractDomain]  # of a family: the laws of the last inputs, by name
 
@@ -163,6 +167,7 @@ class Equation(AbstractResidual):
         defaults: Defaults | None = None,
         published: Defaults | None = None,
         view: View | None = None,
+        sigma: float | None = None,
         drawn: "Callable[[Equation, Key[Array, '']], Equation] | None" = None,
         parameters: Mapping[str, AbstractDomain] | None = None,
         is_complex: bool = False,
@@ -186,6 +191,7 @@ class Equation(AbstractResidual):
         self.unknowns = _scalars({} if unknowns is None else unknowns)
         self.evaluation = _evaluation(domain) if evaluation is None else evaluation
         self.defaults, self.published, self.view = Defaults() if defaults is None else defaults, published, View() if view is None else view
+        self.sigma = None if sigma is None else real("Equation sigma", sigma, low=0.0) or None
         instance("Equation evaluation", self.evaluation, (AbstractEvaluation, NoneType), "fr.Evaluation(fr.Interval(0.0, 1.0))")
         instance("Equation defaults", self.defaults, Defaults, "fr.Defaults(steps=5000)")
         instance("Equation view", self.view, View, "fr.View(inputs=('x',))")
@@ -239,6 +245,13 @@ class Equation(AbstractResidual):
     def rules(self, rule: AbstractRule) -> tuple[AbstractRule, ...]:
         """The rule of every integral, first of the equation and then of its conditions: the integral's own rule, default: this one."""
         return tuple(integral.rule or rule for residual in (self, *self.conditions) for integral in residual.integrals)
+
+    def with_parts(self, integrals: Sequence[Integral], conditions: Sequence[AbstractCondition]) -> "Equation":
+        """The same equation with other integrals and conditions."""
+        other = copy.copy(self)
+        object.__setattr__(other, "integrals", tuple(integrals))
+        object.__setattr__(other, "conditions", tuple(conditions))
+        return other
 
     def local_residual(self, u: Function, x: Place) -> Float[Array, "e"]:
         y = call(self.y, x)

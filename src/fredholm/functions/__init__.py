@@ -1,6 +1,6 @@
 """What u can be: perceptrons, series, constrained forms, the user's own networks; and the field `u` that equations see."""
 
-from fredholm.functions.axes import Loop, Ray, Segment, WholeLine
+from fredholm.functions.axes import Loop, Pieces, Ray, Segment, WholeLine
 from fredholm.functions.chebyshev import Chebyshev, Fourier
 from fredholm.functions.constrained import Constrained
 from fredholm.functions.field import Field
@@ -19,6 +19,7 @@ __all__ = [
     "Fourier",
     "Loop",
     "OwnNetwork",
+    "Pieces",
     "RandomFeatures",
     "Ray",
     "Scaled",

@@ -1,15 +1,19 @@
 """The axes of a series: how a coordinate becomes the variable s in [-1, 1] of its polynomials."""
 
+import itertools
 from abc import abstractmethod
+from collections.abc import Sequence
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from fredholm.common.checks import real
+from fredholm.common.checks import real, sequence
 
 Number = Float[Array, ""]
+LARGEST_EXPONENT = 300.0  # of a growing factor: products of two stay finite in double precision
 
 
 class AbstractAxis(eqx.Module):
@@ -26,6 +30,15 @@ class AbstractAxis(eqx.Module):
     def factor(self, s: Number) -> Number:
         """What every polynomial of the axis is multiplied with."""
         return jnp.ones_like(s)
+
+    def functions(self, x: Number, degree: int) -> Float[Array, "p"]:
+        """The values of all functions of the axis at x."""
+        s = self.variable(x)
+        return self.factor(s) * polynomials(s, degree)
+
+    def orders(self, degree: int) -> np.ndarray:
+        """The degree of each function."""
+        return np.arange(degree + 1)
 
 
 class Segment(AbstractAxis):
@@ -63,20 +76,58 @@ class Segment(AbstractAxis):
         return self.low + (self.high - self.low) * share
 
 
+class Pieces(AbstractAxis):
+    """A bounded axis cut at points where u or one of its derivatives jumps: each piece has polynomials of its own.
+
+    A cut belongs to the piece on its right.
+    """
+
+    edges: tuple[float, ...]  # the two ends, and the cuts between them
+
+    def __init__(self, edges: Sequence[float]):
+        self.edges = sequence("Pieces edges", edges)
+        if len(self.edges) < 2 or not all(a < b for a, b in itertools.pairwise(self.edges)):
+            raise ValueError(f"Pieces edges: got {self.edges}; expected at least two growing numbers, the ends and the cuts between them.")
+
+    def variable(self, x: Number) -> Number:
+        return self._place(x)[1]
+
+    def _place(self, x: Number) -> tuple[Number, Number]:
+        """The number of the piece that x is in, and the variable of its polynomials."""
+        edges = jnp.asarray(self.edges, x.dtype)
+        piece = jnp.clip(jnp.searchsorted(edges, x, side="right") - 1, 0, len(self.edges) - 2)
+        low, high = edges[piece], edges[piece + 1]
+        return piece, ((x - low) - (high - x)) / (high - low)
+
+    def coordinate(self, s: np.ndarray) -> np.ndarray:
+        """From s in [-1, 1], which is the whole axis."""
+        return 0.5 * ((1 - s) * self.edges[0] + (1 + s) * self.edges[-1])
+
+    def functions(self, x: Number, degree: int) -> Float[Array, "p"]:
+        piece, s = self._place(x)
+        return (jax.nn.one_hot(piece, len(self.edges) - 1, dtype=s.dtype)[:, None] * polynomials(s, degree)).ravel()
+
+    def orders(self, degree: int) -> np.ndarray:
+        return np.tile(np.arange(degree + 1), len(self.edges) - 1)
+
+
 class Ray(AbstractAxis):
     r"""A half-line, $s = (r - L)/(r + L)$ with r the distance from its end: rational Chebyshev functions (Boyd, 1987).
 
-    With `decay` k every function falls like $r^{-k}$, so that integrals over the half-line exist.
+    With `decay` k every function falls like $r^{-k}$, so that integrals over the half-line exist. With `growth` κ it is multiplied with
+    $e^{\kappa r}$, for solutions that grow where the measure decays faster.
     """
 
     end: float  # where the half-line begins
     scale: float  # L: half of the functions' variation is below it
     decay: int = 0  # k
     to_the_right: bool = True  # False: it goes to minus infinity
+    growth: float = 0.0  # κ
 
     def __check_init__(self):
         real("Ray end", self.end)
         real("Ray scale", self.scale, low=1e-300)
+        real("Ray growth", self.growth)
 
     def variable(self, x: Number) -> Number:
         r = jnp.maximum((x - self.end) * (1.0 if self.to_the_right else -1.0), -0.5 * self.scale)  # a little beyond the end is continued
@@ -87,7 +138,10 @@ class Ray(AbstractAxis):
         return self.end + r * (1.0 if self.to_the_right else -1.0)
 
     def factor(self, s: Number) -> Number:
-        return (0.5 * (1 - s)) ** self.decay
+        falling = (0.5 * (1 - s)) ** self.decay
+        if self.growth == 0:
+            return falling
+        return falling * jnp.exp(jnp.minimum(self.growth * self.scale * (1 + s) / jnp.maximum(1 - s, 1e-16), LARGEST_EXPONENT))
 
 
 class WholeLine(AbstractAxis):
@@ -131,6 +185,12 @@ class Loop(AbstractAxis):
     def coordinate(self, s: np.ndarray) -> np.ndarray:
         """From s in [-1, 1], which is once around."""
         return self.low + (self.high - self.low) * 0.5 * (1 + s)
+
+    def functions(self, x: Number, degree: int) -> Float[Array, "p"]:
+        return harmonics(self.variable(x), degree)
+
+    def orders(self, degree: int) -> np.ndarray:
+        return (np.arange(2 * degree + 1) + 1) // 2
 
 
 def polynomials(s: Number, degree: int) -> Float[Array, "p"]:

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from fredholm.common.checks import positive_integer, sequence
-from fredholm.functions.axes import AbstractAxis, Loop, Ray, Segment, WholeLine, harmonics, polynomials
+from fredholm.functions.axes import AbstractAxis, Loop, Ray, Segment, WholeLine
 from fredholm.functions.frame import Frame
 from fredholm.functions.protocol import AbstractNetwork
 
@@ -163,36 +163,41 @@ def axis_on(frame: Frame, index: int) -> AbstractAxis:
     return Segment(low, low + width)
 
 
+def orders_of(degrees: Sequence[int], axes: Sequence[AbstractAxis]) -> list[np.ndarray]:
+    """The degree of each function, on each axis."""
+    return [axis.orders(degree) for degree, axis in zip(degrees, axes, strict=True)]
+
+
 def sizes_of(degrees: Sequence[int], axes: Sequence[AbstractAxis]) -> tuple[int, ...]:
     """The number of functions on each axis."""
-    return tuple(2 * degree + 1 if isinstance(axis, Loop) else degree + 1 for degree, axis in zip(degrees, axes, strict=True))
+    return tuple(map(len, orders_of(degrees, axes)))
 
 
 def count_of(degrees: Sequence[int], axes: Sequence[AbstractAxis]) -> int:
     """The number of coefficients of one output."""
     if len(axes) <= TENSOR_AXES:
         return math.prod(sizes_of(degrees, axes))
-    return len(kept_products(degrees, sizes_of(degrees, axes)))
+    return len(kept_products(orders_of(degrees, axes)))
 
 
-def kept_products(degrees: Sequence[int], sizes: Sequence[int]) -> np.ndarray:
+def kept_products(orders: Sequence[np.ndarray]) -> np.ndarray:
     """The functions on each axis of every product that a series in many dimensions keeps: (p, d)."""
     rows: list[tuple[int, ...]] = []
 
     def grow(row: tuple[int, ...], left: float) -> None:
-        if len(row) == len(degrees):
+        if len(row) == len(orders):
             rows.append(row)
             return
-        degree, size = degrees[len(row)], sizes[len(row)]
-        for function in range(size):
-            order = (function + 1) // 2 if size > degree + 1 else function
-            share = order / max(degree, 1)
-            if share > left + 1e-12 or len(rows) > MOST_COEFFICIENTS:
+        own = orders[len(row)]
+        for function, order in enumerate(own):
+            share = order / max(own.max(), 1)
+            if len(rows) > MOST_COEFFICIENTS:
                 break
-            grow((*row, function), left - share)
+            if share <= left + 1e-12:
+                grow((*row, function), left - share)
 
     grow((), 1.0)
-    return np.array(rows, int).reshape(len(rows), len(degrees))
+    return np.array(rows, int).reshape(len(rows), len(orders))
 
 
 class Series(eqx.Module):
@@ -204,11 +209,7 @@ class Series(eqx.Module):
 
     def functions(self, x: Float[Array, "d"]) -> list[Float[Array, "_"]]:
         """The values of the functions of each axis."""
-        found = []
-        for axis, degree, coordinate in zip(self.axes, self.degrees, x, strict=True):
-            s = axis.variable(coordinate)
-            found.append(harmonics(s, degree) if isinstance(axis, Loop) else axis.factor(s) * polynomials(s, degree))
-        return found
+        return [axis.functions(coordinate, degree) for axis, degree, coordinate in zip(self.axes, self.degrees, x, strict=True)]
 
     def __call__(self, x: Float[Array, "d"]) -> Float[Array, "m"]:
         values = self.functions(x)
@@ -217,7 +218,7 @@ class Series(eqx.Module):
             for value in reversed(values):
                 result = result @ value
             return result
-        products = jnp.asarray(kept_products(self.degrees, sizes_of(self.degrees, self.axes)))
+        products = jnp.asarray(kept_products(orders_of(self.degrees, self.axes)))
         product = values[0][products[:, 0]]
         for index, value in enumerate(values[1:], start=1):
             product = product * value[products[:, index]]
@@ -237,23 +238,39 @@ class Series(eqx.Module):
 
     def spectrum(self) -> np.ndarray:
         """The largest coefficient of each degree, from 0 on: the largest degree of a product of functions is its degree."""
-        sizes = sizes_of(self.degrees, self.axes)
-        order = self.products()
-        for index, axis in enumerate(self.axes):
-            order[:, index] = (order[:, index] + 1) // 2 if isinstance(axis, Loop) else order[:, index]
+        order = self.orders()
         largest = np.max(np.abs(np.asarray(self.coefficients)), axis=0)
         highest = order.max(axis=1, initial=0)
-        return np.array([largest[highest == degree].max(initial=0.0) for degree in range(max(sizes))])[: int(highest.max()) + 1]
+        return np.array([largest[highest == degree].max(initial=0.0) for degree in range(int(highest.max()) + 1)])
 
     def products(self) -> np.ndarray:
         """The functions on each axis of every product, (p, d)."""
         sizes = sizes_of(self.degrees, self.axes)
         is_tensor = len(sizes) <= TENSOR_AXES
-        return np.array(list(itertools.product(*map(range, sizes)))) if is_tensor else kept_products(self.degrees, sizes)
+        return np.array(list(itertools.product(*map(range, sizes)))) if is_tensor else kept_products(orders_of(self.degrees, self.axes))
+
+    def orders(self) -> np.ndarray:
+        """The degree on each axis of every product, (p, d)."""
+        own = zip(orders_of(self.degrees, self.axes), self.products().T, strict=True)
+        return np.stack([orders[functions] for orders, functions in own], axis=1)
+
+    def labels(self) -> list[tuple[tuple[int, int], ...]]:
+        """For every product, the degree on each axis and which function of that degree it is: the same in a longer series."""
+        own = []
+        for orders in orders_of(self.degrees, self.axes):
+            seen: dict[int, int] = {}
+            found = []
+            for order in orders.tolist():
+                found.append((order, seen.get(order, 0)))
+                seen[order] = seen.get(order, 0) + 1
+            own.append(found)
+        return [tuple(labels[function] for labels, function in zip(own, row, strict=True)) for row in self.products().tolist()]
 
     def _last(self, before: int = 0) -> list[np.ndarray]:
-        """For each axis, which products are in its last twelfth. At least two of its functions: of an odd u every other one is 0."""
-        sizes = sizes_of(self.degrees, self.axes)
-        order = self.products()
-        own = [(order[:, axis], size, max(2, size // 12)) for axis, size in enumerate(sizes)]
-        return [(index >= size - (1 + before) * width) & (index < size - before * width) for index, size, width in own]
+        """For each axis, which products are in its last twelfth. At least two of its degrees: of an odd u every other one is 0."""
+        found = []
+        for order in self.orders().T:
+            count = int(order.max(initial=0)) + 1
+            width = max(2, count // 12)
+            found.append((order >= count - (1 + before) * width) & (order < count - before * width))
+        return found

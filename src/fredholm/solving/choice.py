@@ -12,26 +12,16 @@ from fredholm.functions.chebyshev import Chebyshev
 from fredholm.methods.standard import Standard
 from fredholm.rules.resolved import Resolved
 from fredholm.solving.series import SeriesSolve
-from fredholm.training.callbacks import AbstractCallback, AfterRecord, TimeBudget
+from fredholm.training.callbacks import AbstractCallback, TimeBudget
 from fredholm.training.fitting import fitted
-from fredholm.training.progress import Watched
 from fredholm.training.settings import RunSettings
 from fredholm.training.status import Status
 
 MOST_AXES = 3  # of u: the coefficients of a series grow like a power of them
 LARGEST_ERROR = 0.01  # an estimated error above this is no answer
 LENIENT = 100.0  # a residual relative to the equation's own terms may be this much larger
-SECONDS = 60.0  # after this no larger series is begun
+SECONDS = 40.0  # after this no larger series is begun
 GOOD = 1e-5  # a relative residual that networks rarely reach
-HOPELESS = 0.2  # where two series leave more than this share of the terms, a third will not do
-
-
-class Hopeless(AfterRecord):
-    """Ends a solve whose second series is still no approximation."""
-
-    def after_record(self, training: Watched) -> Status | None:
-        records = training.records
-        return Status.STOPPED if len(records) >= 2 and min(record["relative_residual"].min() for record in records) > HOPELESS else None
 
 
 def as_series(settings: RunSettings) -> RunSettings | None:
@@ -52,10 +42,10 @@ def solved_by_series(settings: RunSettings, callbacks: Iterable[AbstractCallback
         return None, []
     with jax.enable_x64(True):
         solve = SeriesSolve(own)
-        ended = solve.run([*callbacks, Hopeless(), TimeBudget(SECONDS)])
+        ended = solve.run([*callbacks, TimeBudget(SECONDS)])
     if ended is Status.INTERRUPTED:
         raise KeyboardInterrupt
-    enough = max(GOOD, settings.tolerance or 0.0)
+    enough = max(GOOD, settings.tolerance or 0.0, solve.explained)
     if solve.residual <= enough:
         doubt = doubt_of(solve, enough)
         if not doubt:
@@ -73,9 +63,9 @@ def doubt_of(solve: SeriesSolve, enough: float) -> str:
     """
     best = solve.best[0]
     assert best is not None
-    if not best.error <= LARGEST_ERROR:
+    if not best.error <= (LARGEST_ERROR if best.regularized is None else 1.0):
         return f"the estimated error of a Chebyshev series is {best.error:.1e} of u"
     with jax.enable_x64(True):
-        measured = quality(solve.settings.problem.for_seed(solve.settings.seeds[0]), best.u)
+        measured = quality(best.equation, best.u, has_rules=True)
     off = max(measured.residual if measured.residual > measured.uncertainty else 0.0, *measured.conditions, 0.0)
     return f"a Chebyshev series leaves {off:.1e} of the equation's own terms" if off > LENIENT * enough else ""

@@ -1,5 +1,6 @@
 """Collocation: the points x at which a series must satisfy its equation, and the rows of the system that they make."""
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -14,10 +15,12 @@ from jaxtyping import Array, Float
 from fredholm.common.compiling import compiled_once
 from fredholm.domains.base import AbstractDomain, Atoms, Base
 from fredholm.domains.combined import Point
+from fredholm.domains.flat import Interval
 from fredholm.equation.conditions import Data
 from fredholm.equation.equation import Equation
 from fredholm.equation.estimate import draw, estimate
 from fredholm.equation.residual import AbstractCondition, AbstractResidual
+from fredholm.functions.axes import AbstractAxis, Pieces, Segment
 from fredholm.functions.field import Field
 from fredholm.rules.base import AbstractRule
 
@@ -37,17 +40,29 @@ class Block(NamedTuple):
     weight: float
 
 
-def points_of_law(law: AbstractDomain, counts: int, at_least: int, clustering: float) -> Any:
-    """Points of a law, stacked: products of Chebyshev points on up to three axes, all atoms or samples, random points on more axes."""
+def points_of_law(law: AbstractDomain, counts: int, at_least: int, axes: Sequence[AbstractAxis]) -> Any:
+    """Points of a law, stacked: products of Chebyshev points on up to three axes, all atoms or samples, random points on more axes. They
+    are clustered and cut like the axes of the series."""
     bases = law.bases
+    clustering = max((axis.clustering for axis in axes if isinstance(axis, Segment)), default=0.0)
+    if isinstance(law, Interval) and len(axes) == 1 and isinstance(axes[0], Pieces):
+        return _points_of_pieces(law, axes[0], counts)
     if isinstance(law, Point) or not bases:
         return jax.vmap(law.sample)(jax.random.split(jax.random.key(0), 1 if law.samples is None else law.samples))
     free = [base for base in bases if not isinstance(base, Atoms)]
     if len(free) > MOST_AXES:
         return jax.vmap(law.sample)(jax.random.split(jax.random.key(5), at_least))
-    axes = [np.arange(float(base.count)) if isinstance(base, Atoms) else _axis_points(base, counts, clustering) for base in bases]
-    z = np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=-1)
+    own = [np.arange(float(base.count)) if isinstance(base, Atoms) else _axis_points(base, counts, clustering) for base in bases]
+    z = np.stack([one.ravel() for one in np.meshgrid(*own, indexing="ij")], axis=-1)
     return jax.vmap(lambda one: law.map(one)[0])(jnp.asarray(z, float))
+
+
+def _points_of_pieces(law: Interval, axis: Pieces, counts: int) -> Float[Array, "n 1"]:
+    """Chebyshev points of every piece inside of an interval."""
+    low, high = float(law.low), float(law.high)
+    edges = [low, *(edge for edge in axis.edges if low < edge < high), high]
+    s = _axis_points(Base.UNIT, counts, 0.0)
+    return jnp.asarray(np.concatenate([a + (b - a) * s for a, b in itertools.pairwise(edges)])[:, None], float)
 
 
 def _axis_points(base: Base, count: int, clustering: float) -> np.ndarray:
@@ -64,7 +79,7 @@ def _axis_points(base: Base, count: int, clustering: float) -> np.ndarray:
 
 
 def blocks_of(
-    equation: Equation, residuals: Sequence[AbstractResidual], rule: AbstractRule, counts: int, at_least: int, clustering: float
+    equation: Equation, residuals: Sequence[AbstractResidual], rule: AbstractRule, counts: int, at_least: int, axes: Sequence[AbstractAxis]
 ) -> list[Block]:
     """The rows of the equation and of its conditions; `residuals` are these with the integrals that the rows shall use."""
     found = []
@@ -74,9 +89,9 @@ def blocks_of(
             columns = original.points(0, (), jax.random.key(0)) if original.batch is None else None
             points = columns if columns is not None else jax.vmap(original.law.sample)(jax.random.split(jax.random.key(0), at_least))
         elif isinstance(original, Equation):
-            points = points_of_law(original.law, counts, at_least, clustering)
+            points = points_of_law(original.law, counts, at_least, axes)
         else:
-            points = points_of_law(original.law, counts, max(1, at_least // 4), clustering)
+            points = points_of_law(original.law, counts, max(1, at_least // 4), axes)
         weight = math.sqrt(original.weight) if isinstance(original, AbstractCondition) else 1.0
         found.append(Block(residual, rules, points, weight))
     return found
@@ -100,6 +115,7 @@ class System:
         self._is_data = [isinstance(block.residual, Data) for block in blocks]
         self._weights = [block.weight for block in blocks]
         self._scales: list[float] | None = None
+        self._counts: list[int] = []
 
     @property
     def size(self) -> int:
@@ -124,6 +140,15 @@ class System:
         """The residuals (n, e) of each block at these parameters, and their derivatives (n, e, p)."""
         found = (evaluate(jnp.asarray(theta, self.start.dtype)) for evaluate in self._evaluate)
         return [(np.asarray(value, float), np.asarray(slope, float)) for value, slope in found]
+
+    def blocks_of_rows(self) -> np.ndarray:
+        """The number of the block of each row."""
+        return np.repeat(np.arange(len(self._counts)), self._counts)
+
+    def scale_of(self, number: int) -> float:
+        """What the residuals of a block are multiplied with; known after the first evaluation."""
+        assert self._scales is not None
+        return self._scales[number]
 
     def flat(self, u: Field) -> np.ndarray:
         """The parameters of u as a vector."""
@@ -154,6 +179,7 @@ class System:
         """
         found = self.raw(theta)
         values = [value.reshape(-1) for value, _ in found]
+        self._counts = list(map(len, values))
         slopes = [slope.reshape(-1, self.size) for _, slope in found]
         if self._scales is None:
             sizes = [float(np.sqrt(np.mean(np.sum(slope**2, axis=1)))) if slope.size else 1.0 for slope in slopes]

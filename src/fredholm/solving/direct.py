@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -15,25 +15,33 @@ from fredholm.equation.accurate import Accurate, accurate, sample_of
 from fredholm.equation.conditions import Condition
 from fredholm.equation.equation import Equation
 from fredholm.equation.residual import AbstractResidual, call, network_point
-from fredholm.functions.axes import AbstractAxis, Ray, Segment, WholeLine
-from fredholm.functions.chebyshev import Chebyshev, Series, sizes_of
+from fredholm.functions.axes import AbstractAxis, Pieces, Ray, Segment, WholeLine
+from fredholm.functions.chebyshev import Chebyshev, Series
 from fredholm.functions.field import Field
 from fredholm.rules.base import AbstractRule
 from fredholm.rules.resolved import Resolved
 from fredholm.solving.collocation import Block, System, blocks_of
+from fredholm.solving.first_kind import ROUNDING, Regularized, regularized
 from fredholm.solving.intervals import intervals_of_unknowns
 from fredholm.solving.newton import FEW_ITERATIONS, Decomposed, Solved, solve_rows
+from fredholm.solving.pieces import cuts_of, is_of_first_kind, joined
 
 GROWTH = {1: (24, 64, 160), 2: (8, 16, 24), 3: (6, 10, 14)}  # degrees that are tried, for each number of axes
 OVERSAMPLED = {1: 2.0, 2: 1.5, 3: 1.0}  # points on each axis, for each polynomial of it
+PIECEWISE = (12, 24, 48)  # degrees of the pieces of a series that is cut
+MOST_IN_PIECES = 700  # coefficients of all pieces together
+UNUSABLE = 0.1  # integrals of functions of the class that are off by this share: the class does not suit the measure
+ILL_POSED = 1e-7  # an equation of the first kind is regularised where the estimated error is above this
 GOOD_ENOUGH, COSTLY = 1e-8, 300  # from this residual on no series is tried after one with more coefficients than this
+GROWTH_RATE = 0.75  # of functions that grow at infinity, in units of the scale of the axis, which is 1.5 times that of its measure
 CLUSTERING = 9.0  # of a series for a solution that is singular at an end: it is resolved down to 1e-8 of the width
 STALLED = 0.2  # a larger series that leaves more than this share of the residual does not help
 MORE_CHECKS = 3  # points on each axis by which a check has more: all of them lie elsewhere
 NORM_POINTS = 300  # points at which errors of u are averaged
 FASTEST = 0.1  # the next coefficients are taken to be at least this share of the last ones
 SAFETY = 2.0  # an estimated error is this many times what was found
-WAVES = 16.0  # starts of Newton's method vary on the largest scales only
+WAVES, LARGE_WAVES = 16.0, 4.0  # starts of Newton's method: their coefficients fall by so many decades
+PROMISING = 0.1  # Newton's method begins with a smaller series whose residual is below this
 FOUND = 1e-10  # a start that ends at such a residual is good enough
 BASE = 8.0  # functions that nodes are tried on: their coefficients fall to 10^-BASE
 TRIED = 2  # functions that nodes are tried on
@@ -43,6 +51,7 @@ class Attempt(NamedTuple):
     """A series that was solved for."""
 
     recipe: Chebyshev
+    equation: Equation  # with the finer nodes
     u: Field
     residual: float  # the largest relative residual; infinite where it is not a number
     solved: Solved
@@ -50,6 +59,7 @@ class Attempt(NamedTuple):
     error: float  # of u, estimated, as a share of u
     intervals: Mapping[str, tuple[float, float]]  # of learned scalars, where there are data
     seconds: float
+    regularized: float | None = None  # the directions that determine u, where the equation is of the first kind and the others do not
 
 
 def attempts(equation: Equation, recipe: Chebyshev, rule: AbstractRule, target: float, enough: float) -> Iterator[Attempt]:
@@ -59,7 +69,7 @@ def attempts(equation: Equation, recipe: Chebyshev, rule: AbstractRule, target: 
     no other is tried.
     """
     best, before = np.inf, list[float]()  # the residuals of the best kind so far, by degree
-    for kind in kinds_of(recipe):
+    for kind in kinds_of(recipe, equation):
         if best <= enough:
             return
         last: Attempt | None = None
@@ -72,7 +82,7 @@ def attempts(equation: Equation, recipe: Chebyshev, rule: AbstractRule, target: 
             is_costly = best <= GOOD_ENOUGH < enough and np.prod(series.degrees(equation.inputs)) > COSTLY
             if attempt.residual <= target or is_costly:
                 return
-            if last is not None and attempt.residual > STALLED * last.residual:
+            if attempt.nodes_error > UNUSABLE or (last is not None and attempt.residual > STALLED * last.residual):
                 break
             if equation.inputs > 1 and len(before) >= len(own) and own[-1] > before[len(own) - 1]:
                 break  # the other kind was better at this size, and large series on many axes take long
@@ -84,18 +94,29 @@ def degrees_of(recipe: Chebyshev, inputs: int) -> list[Chebyshev]:
     """The recipe with the degrees that are tried."""
     if recipe.degree is not None:
         return [recipe.with_degree(recipe.degrees(inputs))]
+    if inputs == 1 and isinstance(recipe.axes[0], Pieces):
+        pieces = len(recipe.axes[0].edges) - 1
+        return [recipe.with_degree((degree,)) for degree in PIECEWISE if degree == PIECEWISE[0] or pieces * degree <= MOST_IN_PIECES]
     return [recipe.with_degree((degree,) * inputs) for degree in GROWTH.get(inputs, (4,))]
 
 
-def kinds_of(recipe: Chebyshev) -> Iterator[Chebyshev]:
-    """The recipe, then with axes for solutions that are singular at the ends, and with other scales on infinite axes."""
+def kinds_of(recipe: Chebyshev, equation: Equation) -> Iterator[Chebyshev]:
+    """The recipe, then in pieces, with axes for solutions that are singular at the ends, and with other scales on infinite axes."""
     yield recipe
     if recipe.degree is not None:
         return
-    for change in (_falling, _longer, _shorter, _clustered):
+    if len(recipe.axes) == 1 and isinstance(segment := recipe.axes[0], Segment):
+        cuts = cuts_of(equation, segment.low, segment.high)
+        if cuts:
+            yield recipe.on((Pieces((segment.low, *cuts, segment.high)),))
+    for change in (_falling, _longer, _shorter, _growing, _clustered):
         axes = tuple(map(change, recipe.axes))
         if axes != recipe.axes:
             yield recipe.on(axes)
+
+
+def _growing(axis: AbstractAxis) -> AbstractAxis:
+    return Ray(axis.end, axis.scale, 0, axis.to_the_right, GROWTH_RATE / axis.scale) if isinstance(axis, Ray) else axis
 
 
 def _falling(axis: AbstractAxis) -> AbstractAxis:
@@ -121,31 +142,64 @@ def _clustered(axis: AbstractAxis) -> AbstractAxis:
 def attempted(equation: Equation, recipe: Chebyshev, rule: AbstractRule, last: Attempt | None) -> Attempt:
     """One series, solved for and checked with other nodes and points."""
     begin = time.perf_counter()
+    cuts, own = tuple[float, ...](), len(equation.conditions)
+    if len(recipe.axes) == 1 and isinstance(axis := recipe.axes[0], Pieces):
+        equation, cuts = joined(equation, axis), axis.edges[1:-1]
     network = recipe.build(equation.inputs, equation.outputs, jax.random.key(0))
     unknowns = {name: jnp.asarray(value, float) for name, value in equation.unknowns.items()}
     skeleton = Field(network, unknowns, equation.inputs, equation.outputs)
-    found = nodes_of(equation, skeleton, rule)
+    found = nodes_of(equation, skeleton, rule, cuts)
     parts: Sequence[AbstractResidual] = (equation, *equation.conditions)
     work = [one.on(part) for one, part in zip(found, parts, strict=True)]
-    clustering = max((axis.clustering for axis in recipe.axes if isinstance(axis, Segment)), default=0.0)
     size = sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(skeleton, eqx.is_inexact_array)))
     counts = int(OVERSAMPLED.get(equation.inputs, 1.0) * (max(recipe.degrees(equation.inputs)) + 2))
-    blocks = blocks_of(equation, work, rule, counts, 3 * size, clustering)
+    blocks = blocks_of(equation, work, rule, counts, 3 * size, recipe.axes)
     system = System(blocks, skeleton)
     solved = _from_starts(system, skeleton, equation, last)
-    finer = [one.on(part, finer=True) for one, part in zip(found, parts, strict=True)]
-    check = System(blocks_of(equation, finer, rule, counts + MORE_CHECKS, 3 * size, clustering), skeleton)
-    u = system.field(solved.parameters)
+    finer: list[Any] = [one.on(part, finer=True) for one, part in zip(found, parts, strict=True)]
+    check = System(blocks_of(equation, finer, rule, counts + MORE_CHECKS, 3 * size, recipe.axes), skeleton)
+    u, points = system.field(solved.parameters), places_of(equation, blocks[0])
+    error = estimated_error(check, solved.parameters, u, points)
+    regular = _if_ill_posed(system, equation, solved, error)
+    if regular is not None:
+        solved, u = solved._replace(parameters=regular.parameters), system.field(regular.parameters)
+        error = _spread_of(system, regular, u, points)
     return Attempt(
         recipe,
+        equation.with_parts(finer[0].integrals, finer[1 : 1 + own]),
         u,
         check.relative_residual(solved.parameters),
         solved,
         max((one.error for one in found), default=0.0),
-        estimated_error(check, solved.parameters, u, places_of(equation, blocks[0])),
+        error,
         intervals_of_unknowns(system, solved.parameters, equation),
         time.perf_counter() - begin,
+        None if regular is None else regular.seen,
     )
+
+
+def _if_ill_posed(system: System, equation: Equation, solved: Solved, error: float) -> Regularized | None:
+    """The most probable series, where the equation is of the first kind, affine, and leaves much open; None elsewhere."""
+    is_noisy = equation.sigma is not None
+    if not solved.is_affine or equation.unknowns or not is_of_first_kind(equation) or (error <= ILL_POSED and not is_noisy):
+        return None
+    rows, slopes = system(np.zeros_like(solved.parameters))
+    block = system.blocks_of_rows()
+    largest = np.array([np.max(np.abs(rows[block == number])) for number in block])
+    noise = ROUNDING * np.finfo(float).eps * np.maximum(largest, 1e-3 * np.max(np.abs(rows)))
+    if equation.sigma is not None:
+        noise[block == 0] = np.maximum(noise[block == 0], equation.sigma * system.scale_of(0))
+    network = system.field(solved.parameters).network
+    assert isinstance(network, Series)
+    orders = np.tile(network.orders().sum(axis=1), network.coefficients.shape[0])
+    return regularized(rows, slopes, noise, orders)
+
+
+def _spread_of(system: System, regular: Regularized, u: Field, points: Float[Array, "n d"]) -> float:
+    """Two standard deviations of u in the root mean square, as a share of u."""
+    own = jax.vmap(lambda theta: jax.vmap(system.field(theta).network)(points).ravel())(jnp.asarray(regular.spread.T))
+    deviation = np.sqrt(np.mean(np.sum(np.asarray(own) ** 2, axis=0)))
+    return float(2 * deviation / (np.sqrt(np.mean(np.asarray(jax.vmap(u.network)(points)) ** 2)) or 1.0))
 
 
 def estimated_error(check: System, theta: np.ndarray, u: Field, points: Float[Array, "n d"]) -> float:
@@ -172,12 +226,12 @@ def places_of(equation: Equation, block: Block) -> Float[Array, "n d"]:
     return jnp.zeros((1, equation.inputs)) if points is None else points
 
 
-def nodes_of(equation: Equation, skeleton: Field, rule: AbstractRule) -> list[Accurate]:
-    """Nodes for the integrals of the equation and of each condition."""
+def nodes_of(equation: Equation, skeleton: Field, rule: AbstractRule, cuts: tuple[float, ...] = ()) -> list[Accurate]:
+    """Nodes for the integrals of the equation and of each condition; intervals are cut where u is."""
     found = []
     for index, residual in enumerate((equation, *equation.conditions)):
         if isinstance(rule, Resolved):
-            nodes = accurate(residual, trials(skeleton), sample_of(residual, jax.random.fold_in(jax.random.key(9), index)))
+            nodes = accurate(residual, trials(skeleton), sample_of(residual, jax.random.fold_in(jax.random.key(9), index)), cuts)
         else:
             own = tuple(eqx.tree_at(lambda one: one.rule, one, one.rule or rule, is_leaf=lambda x: x is None) for one in residual.integrals)
             nodes = Accurate(own, own, 0.0)
@@ -194,36 +248,56 @@ def trials(skeleton: Field, decades: float = BASE) -> list[Field]:
     """Functions of the class that are positive and vary on all its scales; their coefficients fall by so many decades."""
     network = skeleton.network
     assert isinstance(network, Series)
-    sizes = sizes_of(network.degrees, network.axes)
-    products = network.products()
-    order = np.sum(products / np.maximum(np.array(sizes) - 1, 1), axis=1)
+    orders = network.orders()
+    order = np.sum(orders / np.maximum(orders.max(axis=0), 1), axis=1)
     found = []
     for number in range(TRIED):
         c = np.random.default_rng(number).normal(size=network.coefficients.shape) * 10.0 ** (-decades * order)
         c *= 0.5 / np.sum(np.abs(c), axis=1, keepdims=True)
-        c[:, 0] += 1.0
+        c[:, order == 0] += 1.0
         found.append(eqx.tree_at(lambda u: u.network.coefficients, skeleton, jnp.asarray(c, network.coefficients.dtype)))
     return found
 
 
 def _from_starts(system: System, skeleton: Field, equation: Equation, last: Attempt | None) -> Solved:
-    """Newton's method from the last series, or from 0 and where the equation is not affine from constants too."""
-    if last is not None and not last.solved.is_affine:
+    """Newton's method from the last series, or from 0 and where the equation is not affine from other functions too."""
+    if last is not None and not last.solved.is_affine and last.residual < PROMISING:
         return solve_rows(system, _prolonged(system, skeleton, last), FEW_ITERATIONS)
     zero = np.asarray(system.start, float)
     best = solve_rows(system, zero)
     if best.is_affine:
         return best
-    network = skeleton.network
-    assert isinstance(network, Series)
-    constants = [jnp.zeros_like(network.coefficients).at[:, 0].set(value) for value in _constants(equation)]
-    waves = [trial.network.coefficients for trial in trials(skeleton, WAVES)]  # for equations whose rows are flat at a constant
-    for coefficients in (*constants, *waves):
-        other = solve_rows(system, system.flat(eqx.tree_at(lambda u: u.network.coefficients, skeleton, coefficients)))
-        best = other if other.residual < 0.5 * best.residual else best
+    for start in _starts(system, skeleton, equation):
         if best.residual < FOUND:
             break
+        other = solve_rows(system, start)
+        best = other if other.residual < 0.5 * best.residual else best
     return best
+
+
+def _starts(system: System, skeleton: Field, equation: Equation) -> Iterator[np.ndarray]:
+    """Functions to begin with: with learned scalars the one that nearly solves the homogeneous equation for their first values, as in
+    inverse iteration; constants; smooth waves."""
+    network = skeleton.network
+    assert isinstance(network, Series)
+    count = network.coefficients.size
+    if equation.unknowns:
+        _, slopes = system(np.asarray(system.start, float))
+        free = slopes[:, :count]
+        if np.isfinite(free).all():
+            known = Decomposed.of(free)
+            for sign in (1.0, -1.0):
+                c = (sign * known.right[-1] / known.columns).reshape(network.coefficients.shape)
+                yield system.flat(eqx.tree_at(lambda u: u.network.coefficients, skeleton, jnp.asarray(c / np.max(np.abs(c)))))
+    constant = network.orders().sum(axis=1) == 0
+    for value in _constants(equation):
+        yield system.flat(
+            eqx.tree_at(lambda u: u.network.coefficients, skeleton, jnp.zeros_like(network.coefficients).at[:, constant].set(value))
+        )
+    for decades in (WAVES, LARGE_WAVES):
+        for trial in trials(skeleton, decades):
+            yield system.flat(trial)
+            yield system.flat(eqx.tree_at(lambda u: u.network.coefficients, trial, -trial.network.coefficients))
 
 
 def _constants(equation: Equation) -> list[float]:
@@ -241,9 +315,8 @@ def _prolonged(system: System, skeleton: Field, last: Attempt) -> np.ndarray:
     old, new = last.u.network, skeleton.network
     assert isinstance(old, Series)
     assert isinstance(new, Series)
-    before = [tuple(row) for row in old.products()]
-    place = {tuple(row): index for index, row in enumerate(new.products())}
-    kept = [(index, place[row]) for index, row in enumerate(before) if row in place]
+    before, place = old.labels(), {label: index for index, label in enumerate(new.labels())}
+    kept = [(index, place[label]) for index, label in enumerate(before) if label in place]
     c = np.zeros(new.coefficients.shape)
     c[:, [at for _, at in kept]] = np.asarray(old.coefficients)[:, [index for index, _ in kept]]
     u = Field(eqx.tree_at(lambda s: s.coefficients, new, jnp.asarray(c)), last.u.unknowns, skeleton.inputs, skeleton.outputs)

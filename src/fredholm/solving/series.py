@@ -12,6 +12,7 @@ import numpy as np
 
 from fredholm.equation.equation import Equation
 from fredholm.equation.evaluation import METRICS
+from fredholm.equation.residual import call
 from fredholm.functions.chebyshev import Chebyshev, Series
 from fredholm.functions.field import Field
 from fredholm.solving.direct import Attempt, attempts
@@ -63,6 +64,17 @@ class SeriesSolve(AbstractEngine):
         """The largest relative residual of the best series of each equation; infinite before the first."""
         return max(np.inf if one is None else one.residual for one in self.best)
 
+    @property
+    def explained(self) -> float:
+        """The relative residual that errors of y with the given deviation explain; 0 where none is given."""
+        best, sigma = self.best[0], self._equations[0].sigma
+        if best is None or sigma is None:
+            return 0.0
+        y = np.asarray(
+            jax.vmap(lambda x: call(best.equation.y, x))(jax.vmap(best.equation.law.sample)(jax.random.split(jax.random.key(0), 64)))
+        )
+        return 3 * sigma / (float(np.sqrt(np.mean(y**2))) or 1.0)
+
     def advance(self, stop: int) -> None:
         """Solves for one more series."""
         begin = time.perf_counter()
@@ -98,7 +110,13 @@ class SeriesSolve(AbstractEngine):
         found = [f"{kind} of degree {degree}, solved and not trained: the relative residual is {self.residual:.1e}"]
         if self.residual > self.target:
             found.append(f"what limits it: {limit_of(best)}")
-        if best.solved.dropped:
+        if best.regularized is not None:
+            found.append(
+                f"the equation is of the first kind and ill-posed: it is regularised. y determines {best.regularized:.1f} of "
+                f"{best.u.network.coefficients.size} coefficients; the others follow from the decay of these, and the error is about "
+                f"{best.error:.0e} of u"
+            )
+        elif best.solved.dropped:
             found.append(
                 f"{best.solved.dropped} directions of the series are not determined by the equation beyond rounding error: of all "
                 "functions that satisfy it, this is the one with the smallest coefficients"
