@@ -5,6 +5,7 @@ from pathlib import Path
 from fredholm.paper.theory import assess, census, figures, findings, poisson, ring, tables
 from fredholm.paper.theory.tables import TextTable
 from fredholm.paper.theory.worked import convergence, efforts, limits, stability_maps
+from fredholm.paper.theory.zoo import zoo_limits
 
 HERE = Path(__file__).parent
 
@@ -34,6 +35,7 @@ def contents() -> dict[str, TextTable]:
     figures.plot_bounds(counted, folder / "theory-bounds.png")
     return {
         "limits": tables.limits_table(ends),
+        "zoo": tables.zoo_table(zoo_limits()),
         "assessment": tables.assessment_table(assess(problem)),
         "findings": tables.findings_table(findings()),
         "census": tables.census_table(counted),

@@ -26,7 +26,7 @@ from fredholm.results.errors import Interrupted, SolveError
 from fredholm.results.solution import Solution
 from fredholm.rules.base import AbstractRule
 from fredholm.rules.resolved import Resolved
-from fredholm.solving.choice import solved_by_series
+from fredholm.solving.choice import SECOND_ORDER, of_second_order, solved_by_series
 from fredholm.solving.sampled import SumsSolve
 from fredholm.solving.series import SeriesSolve
 from fredholm.storage.run_folder import RunFolder
@@ -137,13 +137,17 @@ def solve(
     given = Defaults(method, rule, network if start is None else network_from(start, problem, network), optimizer, steps, batch, average)
     _check_callbacks(callbacks)
     _check_kinds(label=label, origin=origin, throw=throw, progress=progress, checkpoint_every=checkpoint_every)
-    settings = resolve(problem, given, seeds=seeds, record_every=record_every, precision=precision, stop=stop, tolerance=tolerance)
+    policies: dict[str, Any] = {"record_every": record_every, "precision": precision, "stop": stop, "tolerance": tolerance}
+    settings = resolve(problem, given, seeds=seeds, **policies)
     check_settings(settings)
     if precision is None and settings.optimizer.is_second_order:
         announce(["precision: float64, since steps of second order end at an error of about 1e-4 in float32"], progress)
     by_series = is_plain(given) and problem.published is None  # of the paper's own problems the best recipe is known
     engine, auto = _series(settings, progress, budget) if by_series else (None, None)
     if engine is None:
+        if auto is not None and (small := of_second_order(problem)) is not None:
+            settings = resolve(problem, small, seeds=seeds, **policies)
+            auto["reasons"].append(SECOND_ORDER)
         settings = fitted(settings, rule is not None)
         settings, auto = _chosen(settings, open_to_auto(problem, given), progress, auto)
         warn_if_ill_posed(settings)
@@ -314,7 +318,7 @@ def _chosen(
 ) -> tuple[RunSettings, dict[str, Any] | None]:
     """The settings as `Auto` chooses them, with its reasons after those from `before`; unchanged where a method is given."""
     if not isinstance(settings.method, Auto):
-        return settings, None
+        return settings, before
     if settings.network.is_linear and isinstance(settings.rule, Resolved):
         return replace(settings, method=Standard()), None
     announce([f"pilot: {settings.method.pilot} steps to choose the settings that were not given"], progress)

@@ -1,13 +1,24 @@
-"""Small linear systems inside compiled steps, by Gram–Schmidt.
+"""The sums of a linear system, and small systems inside compiled steps, by Gram–Schmidt.
 
 LAPACK is not used there, because it can deadlock. jaxlib hands a batch of small matrices to a thread pool, and the threads of that
 same pool wait for the result. Once every thread waits, nothing runs any more. A training on two CPU devices with rotated nodes in 10
 dimensions hung in this way.
 """
 
+from typing import TypeVar
+
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
+
+Matrix = TypeVar("Matrix", np.ndarray, jax.Array)
+
+
+def assembled(a: Matrix, b: Matrix, value: Matrix) -> tuple[Matrix, Matrix]:
+    r"""The sums $A^\top B$ and $A^\top b$ of rows. With the rows (a, b) of a method, affine in θ, its training ends where
+    $A^\top B\,\theta = -A^\top b$ with b taken at θ = 0. Arrays of NumPy or JAX."""
+    return a.T @ b, a.T @ value
 
 
 def orthonormal_columns(matrix: Float[Array, "n k"]) -> Float[Array, "n k"]:

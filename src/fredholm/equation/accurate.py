@@ -78,8 +78,8 @@ class Accurate(eqx.Module):
 def accurate(residual: AbstractResidual, fields: Sequence[Field], places: Any, cuts: tuple[float, ...] = ()) -> Accurate | None:
     """Nodes for every integral of the residual, tried on these u at these stacked points x; None where a measure allows no fixed nodes.
 
-    An integral that has a rule of its own keeps it. Gauss on the measure as it is comes first, since that is nearly always enough. Intervals
-    are cut at `cuts`, where u is not smooth.
+    An integral that has a rule of its own keeps it. Gauss on the measure as it is comes first, since that is nearly always enough.
+    Intervals are cut at `cuts`, where u is not smooth.
     """
     if not residual.integrals:
         return Accurate((), (), 0.0)

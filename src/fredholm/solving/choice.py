@@ -6,17 +6,22 @@ from collections.abc import Iterable
 import jax
 
 from fredholm.diagnostics.quality import quality
+from fredholm.equation.equation import Defaults, Equation
 from fredholm.equation.probe import pick, sample_points
 from fredholm.equation.residual import network_point
 from fredholm.functions.chebyshev import Chebyshev
+from fredholm.functions.mlp import MLP
 from fredholm.methods.standard import Standard
+from fredholm.optimizers.gauss_newton import GaussNewton
 from fredholm.rules.resolved import Resolved
 from fredholm.solving.series import SeriesSolve
 from fredholm.training.callbacks import AbstractCallback, TimeBudget
 from fredholm.training.fitting import fitted
-from fredholm.training.settings import RunSettings
+from fredholm.training.settings import RunSettings, for_second_order
 from fredholm.training.status import Status
 
+SMALL = MLP(32, 2, "tanh")  # a network whose systems are solved in milliseconds
+SECOND_ORDER = "GaussNewton() with MLP(32, 2, 'tanh'): few inputs and nodes without noise, where steps of second order reach more digits"
 MOST_AXES = 3  # of u: the coefficients of a series grow like a power of them
 LARGEST_ERROR = 0.01  # an estimated error above this is no answer
 LENIENT = 100.0  # a residual relative to the equation's own terms may be this much larger
@@ -33,6 +38,15 @@ def as_series(settings: RunSettings) -> RunSettings | None:
         return None
     found = fitted(dataclasses.replace(settings, network=Chebyshev(), method=Standard(), precision="float64"), has_rule=False)
     return found if isinstance(found.rule, Resolved) else None
+
+
+def of_second_order(problem: Equation) -> Defaults | None:
+    """What `solve` trains where a series was tried and is not good enough: a small network with steps of second order. None where the nodes
+    have noise."""
+    found = for_second_order(problem, Defaults())
+    if found.rule is None:
+        return None
+    return Defaults(found.method, found.rule, SMALL, GaussNewton(), found.steps, found.batch, found.average)
 
 
 def solved_by_series(settings: RunSettings, callbacks: Iterable[AbstractCallback]) -> tuple[SeriesSolve | None, list[str]]:

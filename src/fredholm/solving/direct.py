@@ -159,7 +159,8 @@ def attempted(equation: Equation, recipe: Chebyshev, rule: AbstractRule, last: A
     finer: list[Any] = [one.on(part, finer=True) for one, part in zip(found, parts, strict=True)]
     check = System(blocks_of(equation, finer, rule, counts + MORE_CHECKS, 3 * size, recipe.axes), skeleton)
     u, points = system.field(solved.parameters), places_of(equation, blocks[0])
-    error = estimated_error(check, solved.parameters, u, points)
+    nodes_error = max((one.error for one in found), default=0.0)
+    error = math.hypot(estimated_error(check, solved.parameters, u, points), nodes_error)
     regular = _if_ill_posed(system, equation, solved, error)
     if regular is not None:
         solved, u = solved._replace(parameters=regular.parameters), system.field(regular.parameters)
@@ -170,7 +171,7 @@ def attempted(equation: Equation, recipe: Chebyshev, rule: AbstractRule, last: A
         u,
         check.relative_residual(solved.parameters),
         solved,
-        max((one.error for one in found), default=0.0),
+        nodes_error,
         error,
         intervals_of_unknowns(system, solved.parameters, equation),
         time.perf_counter() - begin,

@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key, PyTree
 
 from fredholm.common.compiling import filter_compiled_once
+from fredholm.common.linear_algebra import assembled
 from fredholm.equation.probe import fresh
 from fredholm.functions.field import Field
 from fredholm.methods.protocol import AbstractMethod, Share, shares
@@ -57,7 +58,8 @@ def system_of(method: AbstractMethod, u: Field, share: Share) -> tuple[Float[Arr
     """The means of Aᵀ B and Aᵀ b over the points of a share."""
     found = jax.vmap(lambda x, key: sloped(method, u, share, x, key))(share.points, share.keys)
     a, b = (slopes.reshape(-1, slopes.shape[-1]) for slopes in (found.a, found.b))
-    return a.T @ b / share.keys.size, a.T @ jnp.ravel(found.value) / share.keys.size
+    matrix, right = assembled(a, b, jnp.ravel(found.value))
+    return matrix / share.keys.size, right / share.keys.size
 
 
 def is_affine(settings: RunSettings) -> bool:

@@ -12,6 +12,7 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 
 from fredholm.common.checks import positive_integer, real
+from fredholm.common.linear_algebra import assembled
 
 TOLERANCE = 1e-9  # by how much probabilities may miss the sum one
 
@@ -122,8 +123,8 @@ class System(eqx.Module):
 
 def delayed_target_system(problem: LinearProblem) -> System:
     r"""$A = \Phi^\top D_P(I - P^|\Lambda)\Phi$ and $b = \Phi^\top D_P Y$, that is $\Phi\theta = \Pi\,\mathcal{U}\,\Phi\theta$."""
-    weighted = problem.features.T * problem.probabilities
-    return System(weighted @ residual_features(problem), weighted @ problem.labels)
+    weighted = problem.probabilities[:, None] * problem.features
+    return System(*assembled(weighted, residual_features(problem), problem.labels))
 
 
 def standard_system(problem: LinearProblem, n: int | None) -> System:
@@ -134,9 +135,9 @@ def standard_system(problem: LinearProblem, n: int | None) -> System:
     with C from `excess_matrix`.
     """
     features = residual_features(problem)
-    weighted = features.T * problem.probabilities
+    matrix, right = assembled(problem.probabilities[:, None] * features, features, problem.labels)
     excess = 0.0 if n is None else excess_matrix(problem) / positive_integer("n", n)
-    return System(weighted @ features + excess, weighted @ problem.labels)
+    return System(matrix + excess, right)
 
 
 def residual_features(problem: LinearProblem) -> Float[np.ndarray, "x d"]:

@@ -1,7 +1,7 @@
 """The worked example as tables of text: the command prints them, and the page of the documentation holds them."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import equinox as eqx
 import numpy as np
@@ -41,6 +41,13 @@ def limits_table(limits: Sequence[Limit]) -> TextTable:
     """Where the methods end."""
     rows = [(one.name, f"{one.error:.4f}", f"{one.excess:.2g}" if one.excess else "0") for one in limits]
     return TextTable("Where the methods end", ("method", "relative error to f*", "excess variance"), rows)
+
+
+def zoo_table(found: Mapping[str, Mapping[str, float]]) -> TextTable:
+    """Where the methods end on equations of the zoo."""
+    methods = list(next(iter(found.values())))
+    rows = [(name, *(f"{errors[method]:.2g}" for method in methods)) for name, errors in found.items()]
+    return TextTable("Where the methods end on the zoo: relative errors of u", ("equation", *methods), rows)
 
 
 def convergence_table(curves: Sequence[Curve]) -> TextTable:
