@@ -73,12 +73,18 @@ $(BENCH)/.ready: pyproject.toml
 	$(BENCH)/bin/python -m pip install --quiet --no-deps torchphysics==1.1.2
 	touch $@
 
-bench: $(BENCH)/.ready  ## Speed beside PyTorch and other libraries, into docs/benchmarks.md; MINUTES=90 is the budget of its longest section
+.venv-idesolver/.ready:  # it needs numpy < 2
+	$(PYTHON) -m venv .venv-idesolver
+	.venv-idesolver/bin/python -m pip install --quiet 'idesolver==1.1.0' 'numpy<2'
+	touch $@
+
+bench: $(BENCH)/.ready .venv-idesolver/.ready  ## Speed beside PyTorch and other libraries, into docs/benchmarks.md; MINUTES=90 is the budget of its longest section
 	$(BENCH)/bin/python benchmarks/throughput.py --write --minutes $(MINUTES)
 	$(BENCH)/bin/python benchmarks/libraries.py --write
 	$(BENCH)/bin/python benchmarks/volterra.py --write
 	$(BENCH)/bin/python benchmarks/accuracy.py --write
-	$(BENCH)/bin/python benchmarks/digits.py --write
+	$(BENCH)/bin/python benchmarks/digits.py --write --more
+	$(BENCH)/bin/python benchmarks/peers.py --write
 	$(BENCH)/bin/python benchmarks/dimension.py --write
 	$(BENCH)/bin/python benchmarks/scaling.py --write
 	$(BENCH)/bin/python benchmarks/startup.py --write

@@ -1,5 +1,7 @@
 """Series: a smooth equation is solved to rounding error, and the steps on the way obey their laws."""
 
+import math
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -9,11 +11,13 @@ import pytest
 import fredholm as fr
 from fredholm.domains.graded import Graded
 from fredholm.equation.accurate import accurate, sample_of
-from fredholm.functions.axes import Ray, Segment, WholeLine, harmonics, polynomials
+from fredholm.functions.axes import Pieces, Ray, Segment, WholeLine, harmonics, polynomials
 from fredholm.functions.field import Field
 from fredholm.functions.frame import Frame
 from fredholm.rules.resolved import graded_levels
+from fredholm.solving.first_kind import regularized
 from fredholm.solving.newton import Decomposed, solve_rows
+from fredholm.solving.pieces import cuts_of, order_of
 
 Span = fr.Interval
 T = fr.Integral(Span(0.0, 1.0), lambda u, x, t: u(t))
@@ -142,6 +146,80 @@ def test_the_damped_step_solves_the_damped_system():
     np.testing.assert_allclose(known.step(r, 0.1), expected, rtol=1e-10)
 
 
+# Kinks and jumps
+
+
+def delay():
+    """u' = -u(x - 1) with u = 1 before 0: polynomials between whole x, by the method of steps."""
+    terms = lambda x: [(-1.0) ** k * jnp.maximum(x - (k - 1), 0.0) ** k / math.factorial(k) for k in range(1, 5)]  # noqa: E731
+    return fr.Equation(
+        Span(0.0, 3.0),
+        lambda u, x: fr.derivative(u, x) + jnp.where(x[0] < 1, 1.0, u(jnp.maximum(x - 1, 0.0))),
+        conditions=[fr.Condition(fr.Point(0.0), 1.0)],
+        exact=lambda x: 1 + sum(terms(x[0])),
+    )
+
+
+def test_the_functions_of_pieces_are_polynomials_in_one_piece_and_zero_outside():
+    axis = Pieces((0.0, 1.0, 3.0))
+    values = jax.vmap(lambda x: axis.functions(x, 2))(jnp.array([0.25, 1.0, 2.5]))
+    np.testing.assert_allclose(values, [[1, -0.5, -0.5, 0, 0, 0], [0, 0, 0, 1, -1, 1], [0, 0, 0, 1, 0.5, -0.5]], atol=1e-15)
+    assert axis.orders(2).tolist() == [0, 1, 2, 0, 1, 2]
+    with pytest.raises(ValueError, match="growing numbers"):
+        Pieces((0.0, 0.0, 1.0))
+
+
+def test_cuts_are_found_where_delays_carry_a_jump():
+    equation = delay()
+    np.testing.assert_allclose(cuts_of(equation, 0.0, 3.0), [1.0, 2.0], atol=1e-12)
+    assert order_of(equation, 0.0, 3.0) == 1
+    smooth = fr.Equation(Span(0.0, 3.0), lambda u, x: fr.derivative(u, x, order=3) + jnp.sin(x[0]) * u(x))
+    assert cuts_of(smooth, 0.0, 3.0) == ()
+    assert order_of(smooth, 0.0, 3.0) == 3
+
+
+def test_a_series_in_pieces_solves_a_delay_equation_to_rounding_error():
+    solution = fr.solve(delay(), fr.Standard(), network=fr.Chebyshev(6, (Pieces((0.0, 1.0, 2.0, 3.0)),)), seeds=1)
+    assert solution.evaluate()["relative_l2"][0] < 1e-13
+
+
+# Equations of the first kind
+
+
+def analytic(rng, size=12, rate=2.5):
+    """Rows of ill-conditioned data, the coefficients behind them, and their noise."""
+    orders = np.arange(size)
+    turn, other = (np.linalg.qr(rng.normal(size=(n, size)))[0] for n in (30, size))
+    matrix = turn @ np.diag(10.0 ** -np.arange(size)) @ other.T
+    return matrix, rng.normal(size=size) * rate**-orders, orders
+
+
+def test_the_error_of_regularised_coefficients_is_their_spread():
+    rng, inside = np.random.default_rng(0), []
+    for _ in range(60):
+        matrix, truth, orders = analytic(rng)
+        noise = np.full(30, 1e-6)
+        found = regularized(-matrix @ truth + noise * rng.normal(size=30), matrix, noise, orders)
+        inside.append(np.linalg.norm(found.parameters - truth) / np.linalg.norm(found.spread))
+    assert 0.5 < np.sqrt(np.mean(np.square(inside))) < 1.5
+
+
+def test_an_equation_of_the_first_kind_is_regularised_at_the_noise_of_y_and_says_so():
+    noise = jnp.asarray(np.random.default_rng(1).normal(size=400))
+    equation = fr.Equation(
+        Span(0.0, 1.0),
+        None,
+        fr.Integral(Span(0.0, 1.0), lambda u, x, t: jnp.exp(x[0] * t[0]) * u(t)),
+        y=lambda x: (jnp.exp(x[0] + 1) - 1) / (x[0] + 1) + 1e-3 * noise[(399 * x[0]).astype(int)],
+        sigma=1e-3,
+        exact=lambda x: jnp.exp(x[0]),
+    )
+    solution = fr.solve(equation, fr.Standard(), network=fr.Chebyshev(12), seeds=1)
+    error, estimate = solution.evaluate()["relative_l2"][0], float(solution.history["estimated_error"][0, -1])
+    assert error < estimate < 0.3
+    assert "it is regularised" in str(solution)
+
+
 # Whole equations: one short solve of each kind
 
 EXACT = {
@@ -175,6 +253,20 @@ EXACT = {
             conditions=[fr.Condition(fr.Point(0.0), 1.0), fr.Condition(fr.Point(1.0), np.exp(-1.3))],
             unknowns={"kappa": 0.5},
             exact=lambda x: jnp.exp(-1.3 * x[0]),
+        ),
+        1e-10,
+    ),
+    "an eigenvalue": (
+        fr.Equation(
+            Span(0.0, np.pi),
+            lambda u, x: fr.derivative(u, x, order=2) + u.rate * u(x),
+            conditions=[
+                fr.Condition(fr.Point(0.0), 0.0),
+                fr.Condition(fr.Point(np.pi), 0.0),
+                fr.IntegralCondition(fr.Integral(Span(0.0, np.pi), lambda u, x, t: u(t) ** 2), np.pi / 2),
+            ],
+            unknowns={"rate": 3.4},
+            exact=lambda x: jnp.sin(2 * x[0]),
         ),
         1e-10,
     ),

@@ -91,6 +91,32 @@ def test_the_solution_of_the_sums_is_where_training_on_the_same_sample_stands_st
         assert np.max(np.abs(gradient(at))) < 1e-9 * np.max(np.abs(gradient(vector)))
 
 
+def test_given_pairs_are_solved_as_by_least_squares_temporal_differences():
+    """u(x) = 0.8 E u(x') + cos x with one given x' for each x: the delayed target's rows are those of Bradtke and Barto (1996)."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(size=(64, 1))
+    following = x / 2 + 0.3 * rng.uniform(size=(64, 1))
+    problem = fr.Equation(
+        domain=fr.Offline(point=x, next=following[:, None]),
+        f=lambda u, x: u(x.point),
+        integrals=fr.Integral(lambda x: fr.Given(x.next), lambda u, x, t: 0.8 * u(t)),
+        y=lambda x: jnp.cos(x.point[0]),
+    )
+    with jax.enable_x64(True):
+        u, method = fresh(problem, Cubic(), jax.random.key(0)), fr.DelayedTarget()
+
+        @jax.jit
+        def summed():
+            (share,) = shares(problem, problem.rules(fr.MonteCarlo(1)), 500, jax.random.key(1))
+            return *system_of(method, u, share), share.points.point
+
+        matrix, right, points = map(np.asarray, summed())
+        rows = np.array([np.flatnonzero(np.isclose(x[:, 0], one))[0] for one in points[:, 0]])
+    phi, psi = (values[rows] ** np.arange(4) for values in (x, following))
+    expected = np.linalg.solve(phi.T @ (phi - 0.8 * psi), phi.T @ np.cos(x[rows, 0]))
+    np.testing.assert_allclose(solved(matrix[None], right[None], np.zeros(4)).parameters, expected, rtol=1e-7)
+
+
 def second_kind(power=1):
     """u(x) = ½ ∫₀¹ (1 + x t) u(t) dt + y(x), whose solution 1 + x³ is in the class."""
     return fr.Equation(

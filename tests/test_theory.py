@@ -13,6 +13,8 @@ from fredholm.functions.field import Field
 from fredholm.paper import theory
 from fredholm.paper.theory import counterexamples
 from fredholm.paper.theory.laws import outcomes
+from fredholm.paper.theory.zoo import COUNTS, limits_of
+from fredholm.problems.volterra import Volterra2
 
 # The arguments of `random_problem` and `random_bellman`: seed, points, features, and the size of P|Λ or the discount.
 problems = st.tuples(st.integers(0, 10**6), st.integers(4, 9), st.integers(1, 3), st.floats(0.05, 1.5))
@@ -198,3 +200,12 @@ def test_the_law_is_that_of_the_library_s_own_method(weak):
     both, constant = theory.gradient_law(problem, method).mean()
     expected = 2 * (both @ np.concatenate([theta, target]) - constant)
     np.testing.assert_allclose(found, expected, atol=0.02 * np.abs(expected).max())
+
+
+def test_on_the_zoo_only_the_standard_loss_ends_elsewhere_and_its_bias_falls_with_the_samples():
+    with jax.enable_x64(True):
+        found = limits_of(Volterra2(), 9)
+    biases = [found[f"standard, N = {n}"] for n in COUNTS]
+    assert max(found["delayed target"], found["double sampling, or exact integrals"]) < 1e-4
+    assert biases[0] > 0.01
+    np.testing.assert_allclose([biases[0] / biases[1], biases[1] / biases[2]], 10, rtol=0.3)

@@ -76,6 +76,39 @@ class Graded(AbstractDomain):
         return domain.mean + domain.scale * jnp.sinh(inner), domain.scale * jnp.cosh(inner[0]) * slope
 
 
+class Algebraic(AbstractDomain):
+    r"""A half-line by $r = L\,z/(1 - z)$, or the line by $L\,s/\sqrt{1 - s^2}$ with $s = 2z - 1$, for z in [0, 1].
+
+    Gauss nodes of z integrate rational functions that decay, as of a series on an infinite axis, to rounding error.
+    """
+
+    domain: HalfLine | Line
+
+    @property
+    def dimension(self) -> int:
+        return 1
+
+    @property
+    def bases(self) -> tuple[Base, ...]:
+        return (Base.UNIT,)
+
+    @property
+    def mass(self) -> float:
+        return self.domain.mass
+
+    @property
+    def is_finite(self) -> bool:
+        return False
+
+    def map(self, z: Float[Array, "1"]) -> tuple[Float[Array, "1"], Float[Array, ""]]:
+        domain = self.domain
+        if isinstance(domain, HalfLine):
+            rest = jnp.maximum(1 - z, 1e-16)
+            return domain.low + domain.scale * z / rest, domain.scale / rest[0] ** 2
+        s, inner = 2 * z - 1, jnp.maximum(4 * z * (1 - z), 1e-16)
+        return domain.mean + domain.scale * s / jnp.sqrt(inner), 2 * domain.scale * inner[0] ** -1.5
+
+
 def clustered(y: Float[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
     """The double exponential map of the unit interval, and its slope."""
     tau = REACH * (2 * y - 1)

@@ -12,16 +12,19 @@ from jaxtyping import Array, Float, Key
 from fredholm.common.compiling import compiled_once
 from fredholm.domains.base import AbstractDomain, Nodes
 from fredholm.domains.flat import Interval
-from fredholm.domains.graded import Graded
+from fredholm.domains.graded import Algebraic, Graded
+from fredholm.domains.unbounded import HalfLine, Line
 from fredholm.equation.residual import AbstractResidual, Integral, Place
 from fredholm.functions.field import Field
 from fredholm.rules.base import AbstractRule
+from fredholm.rules.gauss import Gauss
 from fredholm.rules.resolved import graded_levels, levels
 
 PLACES = 12  # points x at which candidates are compared
 ENOUGH = 100  # an error of so many units of rounding is resolved
 FINER = 2  # nodes that check others are at least this many times as many
 GAP = 8  # the nodes of a graded interval stay this many roundings inside of it
+ALGEBRAIC, INFINITE = -1, (24, 48, 96, 192)
 PIECES = 2  # an axis may be singular in its middle
 
 
@@ -29,7 +32,7 @@ class Candidate(NamedTuple):
     """Nodes for one integral: how the measure is cut and mapped, and the rule on each part."""
 
     cut: int | None  # the coordinate of x at which an interval is cut, or None
-    pieces: int  # of graded nodes on each axis; 0: the measure as it is
+    pieces: int  # of graded nodes on each axis; 0: the measure as it is; ALGEBRAIC: by the algebraic map of an infinite axis
     rule: AbstractRule
     cuts: tuple[float, ...] = ()  # places at which an interval is cut whatever x is
 
@@ -50,6 +53,8 @@ class Candidate(NamedTuple):
                     gap = jnp.where(self.pieces > 0, GAP * jnp.finfo(low.dtype).eps * jnp.maximum(jnp.abs(low), jnp.abs(high)), 0.0)
                     gap = jnp.minimum(gap, 0.25 * (high - low))
                     measure = Interval(low + gap, high - gap)
+                if self.pieces == ALGEBRAIC and isinstance(measure, (HalfLine, Line)):
+                    return Algebraic(measure)
                 return Graded(measure, self.pieces) if self.pieces else measure
 
             return over
@@ -131,6 +136,8 @@ def _kinds(integral: Integral, x: Place, places: tuple[float, ...]) -> list[list
         found.append([Candidate(cut, 0, rule, own) for rule in levels(measure)])
         for pieces in range(1, PIECES + 1 if cut is None else 2):
             found.append([Candidate(cut, pieces, rule, own) for rule in graded_levels(Graded(measure, pieces))])
+    if isinstance(measure, (HalfLine, Line)):
+        found.append([Candidate(None, ALGEBRAIC, Gauss(n)) for n in INFINITE])
     return [kind for kind in found if kind]
 
 

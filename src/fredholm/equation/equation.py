@@ -246,11 +246,14 @@ class Equation(AbstractResidual):
         """The rule of every integral, first of the equation and then of its conditions: the integral's own rule, default: this one."""
         return tuple(integral.rule or rule for residual in (self, *self.conditions) for integral in residual.integrals)
 
-    def with_parts(self, integrals: Sequence[Integral], conditions: Sequence[AbstractCondition]) -> "Equation":
-        """The same equation with other integrals and conditions."""
+    def with_parts(
+        self, integrals: Sequence[Integral], conditions: Sequence[AbstractCondition], domain: AbstractDomain | None = None
+    ) -> "Equation":
+        """The same equation with other integrals and conditions, and on another domain if one is given."""
         other = copy.copy(self)
         object.__setattr__(other, "integrals", tuple(integrals))
         object.__setattr__(other, "conditions", tuple(conditions))
+        object.__setattr__(other, "domain", domain or self.domain)
         return other
 
     def local_residual(self, u: Function, x: Place) -> Float[Array, "e"]:

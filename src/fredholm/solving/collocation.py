@@ -19,8 +19,9 @@ from fredholm.domains.flat import Interval
 from fredholm.equation.conditions import Data
 from fredholm.equation.equation import Equation
 from fredholm.equation.estimate import draw, estimate
-from fredholm.equation.residual import AbstractCondition, AbstractResidual
-from fredholm.functions.axes import AbstractAxis, Pieces, Segment
+from fredholm.equation.residual import AbstractCondition, AbstractResidual, network_point
+from fredholm.functions.axes import AbstractAxis, Pieces, Ray, Segment
+from fredholm.functions.chebyshev import Series
 from fredholm.functions.field import Field
 from fredholm.rules.base import AbstractRule
 
@@ -103,6 +104,15 @@ def rows_at(block: Block, u: Field, x: Any) -> Float[Array, "e"]:
     return block.residual.local_residual(u, x) + block.residual.sign * inside
 
 
+def unit_at(u: Field, x: Any) -> Float[Array, ""] | float:
+    """What the residual at x is multiplied with: where the functions of a series grow, it is measured in units of them."""
+    point, network = network_point(x), u.network
+    if point is None or not isinstance(network, Series) or point.shape != (u.inputs,):
+        return 1.0
+    growing = [axis for axis in zip(network.axes, point, strict=True) if isinstance(axis[0], Ray) and axis[0].growth]
+    return math.prod(jnp.exp(-axis.growth * jnp.abs(coordinate - axis.end)) for axis, coordinate in growing)
+
+
 class System:
     """The residuals of all blocks and their derivatives by the parameters of u, as matrices on the host."""
 
@@ -156,7 +166,8 @@ class System:
 
     def _compiled(self, block: Block) -> Callable[[Array], tuple[Array, Array]]:
         def of(theta: Array, x: Any) -> Float[Array, "e"]:
-            return rows_at(block, eqx.combine(self._unravel(theta), self._static), x)
+            u = eqx.combine(self._unravel(theta), self._static)
+            return unit_at(u, x) * rows_at(block, u, x)
 
         count = len(jax.tree.leaves(block.points)[0])
         x = jax.tree.map(lambda leaf: leaf[0], block.points)

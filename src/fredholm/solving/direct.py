@@ -11,6 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from fredholm.domains.distributions import Exponential, Normal
+from fredholm.domains.flat import Interval
 from fredholm.equation.accurate import Accurate, accurate, sample_of
 from fredholm.equation.conditions import Condition
 from fredholm.equation.equation import Equation
@@ -39,6 +41,8 @@ STALLED = 0.2  # a larger series that leaves more than this share of the residua
 MORE_CHECKS = 3  # points on each axis by which a check has more: all of them lie elsewhere
 NORM_POINTS = 300  # points at which errors of u are averaged
 FASTEST = 0.1  # the next coefficients are taken to be at least this share of the last ones
+STILL_GOOD = 1e-5  # a residual with which a determined series is preferred to one that is not
+UNDETERMINED = 1e-3  # an estimated error of a series that satisfies the equation: the equation does not determine it
 SAFETY = 2.0  # an estimated error is this many times what was found
 WAVES, LARGE_WAVES = 16.0, 4.0  # starts of Newton's method: their coefficients fall by so many decades
 PROMISING = 0.1  # Newton's method begins with a smaller series whose residual is below this
@@ -61,6 +65,17 @@ class Attempt(NamedTuple):
     seconds: float
     regularized: float | None = None  # the directions that determine u, where the equation is of the first kind and the others do not
 
+    @property
+    def is_determined(self) -> bool:
+        """False where functions that differ much satisfy the equation."""
+        return self.error <= UNDETERMINED or self.regularized is not None
+
+    def is_better_than(self, other: "Attempt") -> bool:
+        """True where it is determined and the other is not, or else its residual is smaller."""
+        if self.is_determined != other.is_determined:
+            return self.is_determined and self.residual <= max(other.residual, STILL_GOOD)
+        return self.residual < other.residual
+
 
 def attempts(equation: Equation, recipe: Chebyshev, rule: AbstractRule, target: float, enough: float) -> Iterator[Attempt]:
     """Series for an equation until one has a relative residual of at most `target`: of growing degree, then on other axes.
@@ -69,16 +84,18 @@ def attempts(equation: Equation, recipe: Chebyshev, rule: AbstractRule, target: 
     no other is tried.
     """
     best, before = np.inf, list[float]()  # the residuals of the best kind so far, by degree
-    for kind in kinds_of(recipe, equation):
+    for kind, own_equation in kinds_of(recipe, equation):
         if best <= enough:
             return
         last: Attempt | None = None
         own = list[float]()
         for series in degrees_of(kind, equation.inputs):
-            attempt = attempted(equation, series, rule, last)
+            attempt = attempted(own_equation, series, rule, last)
             own.append(attempt.residual)
-            best = min(best, attempt.residual)
+            best = min(best, attempt.residual if attempt.is_determined else np.inf)
             yield attempt
+            if not attempt.is_determined and attempt.residual <= target:
+                break  # it satisfies the equation, which leaves it open: another kind, or another domain, may not
             is_costly = best <= GOOD_ENOUGH < enough and np.prod(series.degrees(equation.inputs)) > COSTLY
             if attempt.residual <= target or is_costly:
                 return
@@ -100,19 +117,25 @@ def degrees_of(recipe: Chebyshev, inputs: int) -> list[Chebyshev]:
     return [recipe.with_degree((degree,) * inputs) for degree in GROWTH.get(inputs, (4,))]
 
 
-def kinds_of(recipe: Chebyshev, equation: Equation) -> Iterator[Chebyshev]:
-    """The recipe, then in pieces, with axes for solutions that are singular at the ends, and with other scales on infinite axes."""
-    yield recipe
+def kinds_of(recipe: Chebyshev, equation: Equation) -> Iterator[tuple[Chebyshev, Equation]]:
+    """The recipe, then in pieces, with axes for solutions that are singular at the ends, and with other scales on infinite axes; each with
+    the equation on the domain where it is taken to hold."""
+    yield recipe, equation
     if recipe.degree is not None:
         return
+    if len(recipe.axes) == 1 and isinstance(ray := recipe.axes[0], Ray) and isinstance(equation.law, Interval) and equation.f is not None:
+        # u is evaluated beyond the domain, where only the same equation can determine it.
+        beyond = Exponential(ray.end, ray.scale) if ray.to_the_right else Normal(ray.end - ray.scale, ray.scale)
+        equation = equation.with_parts(equation.integrals, equation.conditions, beyond)
+        yield recipe, equation
     if len(recipe.axes) == 1 and isinstance(segment := recipe.axes[0], Segment):
         cuts = cuts_of(equation, segment.low, segment.high)
         if cuts:
-            yield recipe.on((Pieces((segment.low, *cuts, segment.high)),))
+            yield recipe.on((Pieces((segment.low, *cuts, segment.high)),)), equation
     for change in (_falling, _longer, _shorter, _growing, _clustered):
         axes = tuple(map(change, recipe.axes))
         if axes != recipe.axes:
-            yield recipe.on(axes)
+            yield recipe.on(axes), equation
 
 
 def _growing(axis: AbstractAxis) -> AbstractAxis:
@@ -210,13 +233,30 @@ def estimated_error(check: System, theta: np.ndarray, u: Field, points: Float[Ar
     if not (np.isfinite(rows).all() and np.isfinite(slopes).all()):
         return np.inf
     rounding = np.finfo(float).eps * float(np.linalg.norm(np.abs(slopes) @ np.abs(theta)))
-    step, _ = Decomposed.of(slopes).regularized(rows, rounding)
+    known = Decomposed.of(slopes)
+    step, dropped = known.regularized(rows, rounding)
     network = u.network
     assert isinstance(network, Series)
     parts = (network, check.field(step).network, network.last(), network.last(before=1))
     size, correction, last, before = (float(np.sqrt(np.mean(np.asarray(jax.vmap(part)(points)) ** 2))) for part in parts)
     left_out = last * min(1.0, max(FASTEST, last / before if before > 0 else 1.0))  # as much as the next coefficients, if they fall on
-    return SAFETY * math.hypot(correction, left_out) / (size or 1.0) + np.finfo(float).eps
+    free = _left_free(check, theta, known.right[len(known.right) - dropped :] / known.columns, points) if dropped else 0.0
+    return SAFETY * math.hypot(correction, left_out, free) / (size or 1.0) + np.finfo(float).eps
+
+
+def _left_free(check: System, theta: np.ndarray, directions: np.ndarray, points: Float[Array, "n d"]) -> float:
+    """How much u may change at these points along directions that the rows do not determine, if its coefficients have the sizes of those
+    found."""
+    network = check.field(theta).network
+    assert isinstance(network, Series)
+    c = np.abs(np.asarray(network.coefficients))
+    order = np.argsort(network.orders().sum(axis=1), kind="stable")
+    envelope = np.zeros_like(c)
+    envelope[:, order] = np.maximum.accumulate(c[:, order][:, ::-1], axis=1)[:, ::-1]
+    own = directions[:, : c.size] / np.maximum(np.linalg.norm(directions, axis=1, keepdims=True), np.finfo(float).tiny)
+    values = jax.vmap(lambda one: jax.vmap(eqx.tree_at(lambda u: u.coefficients, network, one.reshape(c.shape)))(points))(jnp.asarray(own))
+    sizes = np.sqrt(np.mean(np.asarray(values).reshape(len(own), -1) ** 2, axis=1))
+    return float(np.linalg.norm((np.abs(own) @ envelope.ravel()) * sizes))
 
 
 def places_of(equation: Equation, block: Block) -> Float[Array, "n d"]:

@@ -88,7 +88,7 @@ def solve_rows(rows: Rows, start: np.ndarray, most: int = ITERATIONS) -> Solved:
         new_norm = float(np.linalg.norm(new_residual)) if np.isfinite(new_residual).all() else np.inf
         if iterations == 1 and np.isfinite(new_norm):
             apart, turned = np.linalg.norm(new_residual - residual - slopes @ step), np.linalg.norm(new_slopes - slopes)
-            is_affine = bool(apart <= AFFINE * norm and turned <= AFFINE * np.linalg.norm(slopes))
+            is_affine = bool(step.any() and apart <= AFFINE * norm and turned <= AFFINE * np.linalg.norm(slopes))
         if not new_norm < norm:
             if norm <= 10 * floor or damping > 1e6 or is_affine:
                 break

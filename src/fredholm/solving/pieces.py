@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from fredholm.common.checks import is_concrete
 from fredholm.common.compiling import compiled_once
 from fredholm.domains.combined import Point
 from fredholm.domains.flat import Interval
@@ -99,7 +100,8 @@ def is_of_first_kind(equation: Equation) -> bool:
         one, other = (jax.vmap(lambda x, u=u: equation.local_residual(u, x))(places) for u in fields)
         return one, other
 
-    return bool(np.array_equal(*map(np.asarray, values())))
+    one, other = map(np.asarray, values())
+    return bool(np.array_equal(one, other))
 
 
 def _smooth(p: Float[Array, "1"], low: float, high: float) -> Array:
@@ -192,7 +194,7 @@ def _arguments_at(equation: Equation, places: np.ndarray) -> np.ndarray:
 
     @jax.custom_jvp
     def noted(p: Float[Array, "1"]) -> Float[Array, "1"]:
-        if not isinstance(p, jax.core.Tracer):
+        if jnp.ndim(p) == 1 and eqx.is_array(p) and is_concrete(p):
             seen.append(float(p[0]))
         return p
 

@@ -82,12 +82,12 @@ class SeriesSolve(AbstractEngine):
         if found is not None:
             index, attempt = found
             best = self.best[index]
-            if best is None or attempt.residual < best.residual:
+            if best is None or attempt.is_better_than(best):
                 self.best[index] = attempt
             self.step += 1
             self.seconds += time.perf_counter() - begin
             self._record(attempt)
-        is_done = found is None or (self.residual <= self.target and None not in self.best)
+        is_done = found is None or (self.residual <= self.target and all(one is not None and one.is_determined for one in self.best))
         if is_done or self.step >= self.settings.steps:
             self.end_here()
         elif (first := self.best[0]) is not None:

@@ -149,9 +149,20 @@ def residual_features(problem: LinearProblem) -> Float[np.ndarray, "x d"]:
 class Sampled(Protocol):
     """The integral of a linear problem, strong or weak: features of g at the nodes x', and their probabilities."""
 
-    inner: np.ndarray  # Ψ, (t, d)
-    probabilities: np.ndarray  # P(x), (x,)
-    conditional: np.ndarray  # P(x'|x), (x, t)
+    @property
+    def inner(self) -> np.ndarray:
+        """Ψ, (t, d)."""
+        ...
+
+    @property
+    def probabilities(self) -> np.ndarray:
+        """P(x), (x,)."""
+        ...
+
+    @property
+    def conditional(self) -> np.ndarray:
+        """P(x'|x), (x, t)."""
+        ...
 
 
 def excess_matrix(problem: Sampled) -> Float[np.ndarray, "d d"]:
