@@ -201,16 +201,17 @@ def test_the_error_of_regularised_coefficients_is_their_spread():
         noise = np.full(30, 1e-6)
         found = regularized(-matrix @ truth + noise * rng.normal(size=30), matrix, noise, orders)
         inside.append(np.linalg.norm(found.parameters - truth) / np.linalg.norm(found.spread))
-    assert 0.5 < np.sqrt(np.mean(np.square(inside))) < 1.5
+    assert np.mean(np.array(inside) < 2) > 0.9
+    assert np.median(inside) > 0.2
 
 
 def test_an_equation_of_the_first_kind_is_regularised_at_the_noise_of_y_and_says_so():
-    noise = jnp.asarray(np.random.default_rng(1).normal(size=400))
+    noise = np.random.default_rng(1).normal(size=400)
     equation = fr.Equation(
         Span(0.0, 1.0),
         None,
         fr.Integral(Span(0.0, 1.0), lambda u, x, t: jnp.exp(x[0] * t[0]) * u(t)),
-        y=lambda x: (jnp.exp(x[0] + 1) - 1) / (x[0] + 1) + 1e-3 * noise[(399 * x[0]).astype(int)],
+        y=lambda x: (jnp.exp(x[0] + 1) - 1) / (x[0] + 1) + 1e-3 * jnp.asarray(noise, float)[jnp.asarray(399 * x[0], int)],
         sigma=1e-3,
         exact=lambda x: jnp.exp(x[0]),
     )

@@ -8,7 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from fredholm.common.checks import real, sequence
 
@@ -92,7 +92,7 @@ class Pieces(AbstractAxis):
     def variable(self, x: Number) -> Number:
         return self._place(x)[1]
 
-    def _place(self, x: Number) -> tuple[Number, Number]:
+    def _place(self, x: Number) -> tuple[Int[Array, ""], Number]:
         """The number of the piece that x is in, and the variable of its polynomials."""
         edges = jnp.asarray(self.edges, x.dtype)
         piece = jnp.clip(jnp.searchsorted(edges, x, side="right") - 1, 0, len(self.edges) - 2)
@@ -105,7 +105,7 @@ class Pieces(AbstractAxis):
 
     def functions(self, x: Number, degree: int) -> Float[Array, "p"]:
         piece, s = self._place(x)
-        return (jax.nn.one_hot(piece, len(self.edges) - 1, dtype=s.dtype)[:, None] * polynomials(s, degree)).ravel()
+        return jnp.outer(jax.nn.one_hot(piece, len(self.edges) - 1, dtype=s.dtype), polynomials(s, degree)).ravel()
 
     def orders(self, degree: int) -> np.ndarray:
         return np.tile(np.arange(degree + 1), len(self.edges) - 1)

@@ -109,8 +109,9 @@ def unit_at(u: Field, x: Any) -> Float[Array, ""] | float:
     point, network = network_point(x), u.network
     if point is None or not isinstance(network, Series) or point.shape != (u.inputs,):
         return 1.0
-    growing = [axis for axis in zip(network.axes, point, strict=True) if isinstance(axis[0], Ray) and axis[0].growth]
-    return math.prod(jnp.exp(-axis.growth * jnp.abs(coordinate - axis.end)) for axis, coordinate in growing)
+    along = zip(network.axes, point, strict=True)
+    exponents = [axis.growth * jnp.abs(coordinate - axis.end) for axis, coordinate in along if isinstance(axis, Ray) and axis.growth]
+    return jnp.exp(-jnp.sum(jnp.stack(exponents))) if exponents else 1.0
 
 
 class System:

@@ -16,6 +16,7 @@ from fredholm.domains.flat import Interval
 from fredholm.equation.accurate import Accurate, accurate, sample_of
 from fredholm.equation.conditions import Condition
 from fredholm.equation.equation import Equation
+from fredholm.equation.probe import measures_of
 from fredholm.equation.residual import AbstractResidual, call, network_point
 from fredholm.functions.axes import AbstractAxis, Pieces, Ray, Segment, WholeLine
 from fredholm.functions.chebyshev import Chebyshev, Series
@@ -132,7 +133,9 @@ def kinds_of(recipe: Chebyshev, equation: Equation) -> Iterator[tuple[Chebyshev,
         cuts = cuts_of(equation, segment.low, segment.high)
         if cuts:
             yield recipe.on((Pieces((segment.low, *cuts, segment.high)),)), equation
-    for change in (_falling, _longer, _shorter, _growing, _clustered):
+    infinite = [measure for measure in measures_of(equation) if not all(base.has_end for base in measure.bases)]
+    on_infinite = (_growing, _longer, _shorter) if all(measure.is_finite for measure in infinite) else (_falling, _longer, _shorter)
+    for change in (*on_infinite, _clustered):
         axes = tuple(map(change, recipe.axes))
         if axes != recipe.axes:
             yield recipe.on(axes), equation
@@ -327,9 +330,10 @@ def _starts(system: System, skeleton: Field, equation: Equation) -> Iterator[np.
         free = slopes[:, :count]
         if np.isfinite(free).all():
             known = Decomposed.of(free)
-            for sign in (1.0, -1.0):
-                c = (sign * known.right[-1] / known.columns).reshape(network.coefficients.shape)
-                yield system.flat(eqx.tree_at(lambda u: u.network.coefficients, skeleton, jnp.asarray(c / np.max(np.abs(c)))))
+            c = (known.right[-1] / known.columns).reshape(network.coefficients.shape)
+            nearly = eqx.tree_at(lambda u: u.coefficients, network, jnp.asarray(c / np.max(np.abs(c))))
+            for sign in (_sign_of(nearly), -_sign_of(nearly)):
+                yield system.flat(eqx.tree_at(lambda u: u.network.coefficients, skeleton, sign * nearly.coefficients))
     constant = network.orders().sum(axis=1) == 0
     for value in _constants(equation):
         yield system.flat(
@@ -339,6 +343,14 @@ def _starts(system: System, skeleton: Field, equation: Equation) -> Iterator[np.
         for trial in trials(skeleton, decades):
             yield system.flat(trial)
             yield system.flat(eqx.tree_at(lambda u: u.network.coefficients, trial, -trial.network.coefficients))
+
+
+def _sign_of(network: Series) -> float:
+    """The sign with which a function is positive where its coordinates are small, if it has one: the usual choice for eigenfunctions."""
+    s = np.random.default_rng(0).uniform(-1, 1, (256, len(network.axes)))
+    points = np.stack([axis.coordinate(column) for axis, column in zip(network.axes, s.T, strict=True)], axis=1)
+    values = np.asarray(jax.vmap(network)(jnp.asarray(points)))[:, 0]
+    return 1.0 if float(np.sum(values * np.prod(1 - s, axis=1))) >= 0 else -1.0
 
 
 def _constants(equation: Equation) -> list[float]:

@@ -228,11 +228,13 @@ def _reached(equation: Equation, arguments: tuple[np.ndarray, np.ndarray], place
     found = []
     for values in own:
         for place in places:
-            before, after = values[:-1] - place, values[1:] - place
-            for at in np.flatnonzero((before * after <= 0) & (before != after)):
+            off = values - place
+            found += x[1:-1][(off[1:-1] == 0) & (off[:-2] * off[2:] < 0)].tolist()
+            before, after = off[:-1], off[1:]
+            for at in np.flatnonzero(before * after < 0):  # where it stays at the place, as in max(x - 1, 0), f has a kink of its own
                 root = x[at] + (x[at + 1] - x[at]) * before[at] / (before[at] - after[at])
-                off = _arguments_at(equation, np.array([root]))[:, 0] - place
-                nearest = off[np.argmin(np.abs(off))] if off.size else 0.0
+                left = _arguments_at(equation, np.array([root]))[:, 0] - place
+                nearest = left[np.argmin(np.abs(left))] if left.size else 0.0
                 found.append(float(root - nearest * (x[at + 1] - x[at]) / (after[at] - before[at])))
     return found
 
