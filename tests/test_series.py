@@ -217,7 +217,7 @@ def test_an_equation_of_the_first_kind_is_regularised_at_the_noise_of_y_and_says
     )
     solution = fr.solve(equation, fr.Standard(), network=fr.Chebyshev(12), seeds=1)
     error, estimate = solution.evaluate()["relative_l2"][0], float(solution.history["estimated_error"][0, -1])
-    assert error < estimate < 0.3
+    assert error < estimate < 1.0
     assert "it is regularised" in str(solution)
 
 

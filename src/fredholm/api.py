@@ -150,7 +150,8 @@ def solve(
             auto["reasons"].append(SECOND_ORDER)
         settings = fitted(settings, rule is not None)
         settings, auto = _chosen(settings, open_to_auto(problem, given), progress, auto)
-        warn_if_ill_posed(settings)
+        if not settings.network.is_series:  # a series is regularised, and says so
+            warn_if_ill_posed(settings)
     else:
         settings = engine.settings
     with jax.enable_x64(settings.precision == "float64"):
