@@ -97,6 +97,8 @@ def attempts(equation: Equation, recipe: Chebyshev, rule: AbstractRule, target: 
             yield attempt
             if not attempt.is_determined and attempt.residual <= target:
                 break  # it satisfies the equation, which leaves it open: another kind, or another domain, may not
+            if attempt.regularized is not None and (attempt.residual <= STILL_GOOD or equation.sigma is not None):
+                return  # more coefficients are not determined either
             is_costly = best <= GOOD_ENOUGH < enough and np.prod(series.degrees(equation.inputs)) > COSTLY
             if attempt.residual <= target or is_costly:
                 return
