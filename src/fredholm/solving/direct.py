@@ -192,7 +192,7 @@ def attempted(equation: Equation, recipe: Chebyshev, rule: AbstractRule, last: A
     regular = _if_ill_posed(system, equation, solved, error)
     if regular is not None:
         solved, u = solved._replace(parameters=regular.parameters), system.field(regular.parameters)
-        error = _spread_of(system, regular, u, points)
+        error = _spread_of(regular, u, points)
     return Attempt(
         recipe,
         equation.with_parts(finer[0].integrals, finer[1 : 1 + own]),
@@ -224,11 +224,21 @@ def _if_ill_posed(system: System, equation: Equation, solved: Solved, error: flo
     return regularized(rows, slopes, noise, orders)
 
 
-def _spread_of(system: System, regular: Regularized, u: Field, points: Float[Array, "n d"]) -> float:
+def _spread_of(regular: Regularized, u: Field, points: Float[Array, "n d"]) -> float:
     """Two standard deviations of u in the root mean square, as a share of u."""
-    own = jax.vmap(lambda theta: jax.vmap(system.field(theta).network)(points).ravel())(jnp.asarray(regular.spread.T))
-    deviation = np.sqrt(np.mean(np.sum(np.asarray(own) ** 2, axis=0)))
-    return float(2 * deviation / (np.sqrt(np.mean(np.asarray(jax.vmap(u.network)(points)) ** 2)) or 1.0))
+    network = u.network
+    assert isinstance(network, Series)
+    deviation = np.sqrt(np.mean(np.sum(_values_of(network, regular.spread.T, points) ** 2, axis=0)))
+    return float(2 * deviation / (np.sqrt(np.mean(np.asarray(jax.vmap(network)(points)) ** 2)) or 1.0))
+
+
+def _values_of(network: Series, coefficients: np.ndarray, points: Float[Array, "n d"]) -> np.ndarray:
+    """The values (k, n m) at these points of series with these coefficients (k, m p)."""
+
+    def at(one: Float[Array, "_"]) -> Float[Array, "_"]:
+        return jax.vmap(eqx.tree_at(lambda u: u.coefficients, network, one.reshape(network.coefficients.shape)))(points).ravel()
+
+    return np.asarray(jax.vmap(at)(jnp.asarray(coefficients)))
 
 
 def estimated_error(check: System, theta: np.ndarray, u: Field, points: Float[Array, "n d"]) -> float:
@@ -259,8 +269,7 @@ def _left_free(check: System, theta: np.ndarray, directions: np.ndarray, points:
     envelope = np.zeros_like(c)
     envelope[:, order] = np.maximum.accumulate(c[:, order][:, ::-1], axis=1)[:, ::-1]
     own = directions[:, : c.size] / np.maximum(np.linalg.norm(directions, axis=1, keepdims=True), np.finfo(float).tiny)
-    values = jax.vmap(lambda one: jax.vmap(eqx.tree_at(lambda u: u.coefficients, network, one.reshape(c.shape)))(points))(jnp.asarray(own))
-    sizes = np.sqrt(np.mean(np.asarray(values).reshape(len(own), -1) ** 2, axis=1))
+    sizes = np.sqrt(np.mean(_values_of(network, own, points) ** 2, axis=1))
     return float(np.linalg.norm((np.abs(own) @ envelope.ravel()) * sizes))
 
 
