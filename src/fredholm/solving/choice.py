@@ -42,9 +42,9 @@ def as_series(settings: RunSettings) -> RunSettings | None:
 
 def of_second_order(problem: Equation) -> Defaults | None:
     """What `solve` trains where a series was tried and is not good enough: a small network with steps of second order. None where the nodes
-    have noise."""
+    have noise, and where the equation has defaults of its own."""
     found = for_second_order(problem, Defaults())
-    if found.rule is None:
+    if found.rule is None or problem.defaults != Defaults():
         return None
     return Defaults(found.method, found.rule, SMALL, GaussNewton(), found.steps, found.batch, found.average)
 
