@@ -95,6 +95,11 @@ EXAMPLES = [
     fr.Scaled(fr.MLP(4, 1, scaled=False), (0.5,), (0.5,), (0.0,), (2.0,), ((1.0,), (0.5, 8.0))),
     fr.Chebyshev((4, 5), (Segment(0.0, 1.0, 2.0), Ray(0.0, 1.5))),
     fr.Fourier((3, 4), (Loop(0.0, 2.0), WholeLine(0.0, 1.0)), (0,)),
+    fr.BuiltIn(fr.MLP(4, 1), (0, 2)),
+    fr.Slabs("t", 2, fr.MLP(4, 1)),
+    fr.Balanced(every=50),
+    fr.ResidualPoints(n=64),
+    fr.Causal("t", 3.0),
     fr.RandomFeatures(7, 1.5, (0.0,), (2.0,)),
     fr.Resolved(),
     fr.Constrained(fr.MLP(), problems.InsideBall(0.75)),
@@ -171,8 +176,9 @@ def test_every_argument_is_written_by_name():
         parameters = inspect.signature(type(value)).parameters.values()
         named = {one.name for one in parameters if one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)}
         _, written = serialisation.arguments_of(value)
-        # Left out by their recipes: weights of charges that are drawn, which have none, the published initial density, and its gain.
-        assert named - set(written) <= {"weights", "initial", "gain_factor"}, type(value)
+        # Left out by their recipes: weights of charges that are drawn, which have none, the published initial density, and its gain; and
+        # the form of built-in conditions, which is made again from the equation.
+        assert named - set(written) <= {"weights", "initial", "gain_factor", "form", "windings"}, type(value)
     assert to_text(fr.MLP(64, 3, "tanh")) == "MLP(width=64, depth=3, activation='tanh', scaled=True)"
     assert to_text(fr.Adam()) == "Adam(learning_rate=0.001, schedule=ConstantRate(), b1=0.9, b2=0.999, eps=1e-08)"
     assert to_text(fr.Product(fr.Point(0.0), fr.Point())) == "Product(Point(0.0), Point())"
@@ -454,6 +460,7 @@ def test_the_registry_has_public_classes_of_settings_only():
     # Of the public classes only those that hold the user's functions, and results, are not there.
     public = {name for name in fr.__all__ if isinstance(getattr(fr, name), type) and issubclass(getattr(fr, name), eqx.Module)}
     assert public - set(SPECS) == {
+        "AbstractAdaptation",
         "Condition",
         "Data",
         "Defaults",

@@ -46,12 +46,14 @@ from fredholm.equation.kernels import caputo, convolution, memory
 from fredholm.equation.operators import curl, derivative, directional, divergence, gradient, hessian, laplacian
 from fredholm.equation.residual import Integral
 from fredholm.equation.view import View
+from fredholm.functions.built_in import BuiltIn
 from fredholm.functions.chebyshev import Chebyshev, Fourier
 from fredholm.functions.constrained import Constrained
 from fredholm.functions.mlp import MLP
 from fredholm.functions.random_features import RandomFeatures
 from fredholm.functions.scaled import Scaled
-from fredholm.methods import Auto, DelayedTarget, DoubleSampling, Standard
+from fredholm.functions.slabs import Slabs
+from fredholm.methods import AbstractAdaptation, Auto, Balanced, Causal, DelayedTarget, DoubleSampling, ResidualPoints, Standard
 from fredholm.optimizers import Adam, ConstantRate, Cosine, GaussNewton, Muon
 from fredholm.results.errors import Interrupted, SolveError
 from fredholm.results.load import load
@@ -97,14 +99,18 @@ __all__ = [
     "MLP",
     "Abel",
     "AbsPower",
+    "AbstractAdaptation",
     "AbstractCallback",
     "Adam",
     "AdditiveRecursion",
     "AfterRecord",
     "Antithetic",
     "Auto",
+    "Balanced",
     "Ball",
     "Box",
+    "BuiltIn",
+    "Causal",
     "Chebyshev",
     "Circle",
     "ClenshawCurtis",
@@ -161,6 +167,7 @@ __all__ = [
     "QuasiMonteCarlo",
     "Radial",
     "RandomFeatures",
+    "ResidualPoints",
     "Resolved",
     "Rotation",
     "Scaled",
@@ -169,6 +176,7 @@ __all__ = [
     "Shared",
     "Shift",
     "Simplex",
+    "Slabs",
     "Smolyak",
     "Sobol",
     "Solution",

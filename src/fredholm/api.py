@@ -18,6 +18,7 @@ from fredholm.diagnostics.reached import Reached
 from fredholm.diagnostics.warnings import Warnings
 from fredholm.equation.equation import Defaults, Equation
 from fredholm.functions.protocol import AbstractNetwork
+from fredholm.methods.adapting import AbstractAdaptation, adaptations
 from fredholm.methods.auto import Auto
 from fredholm.methods.protocol import AbstractMethod
 from fredholm.methods.standard import Standard
@@ -60,6 +61,7 @@ def solve(
     average: float | None = None,
     seeds: int | Sequence[int] = 4,
     start: Solution | None = None,
+    adapt: AbstractAdaptation[Any] | Sequence[AbstractAdaptation[Any]] = (),
     callbacks: Sequence[AbstractCallback] = (),
     out: str | os.PathLike[str] | None = None,
     throw: bool = True,
@@ -98,6 +100,8 @@ def solve(
         seeds: how many seeds, or a list of them. The same seed gives every method the same initial network and the same points.
         start: the solution of another run, of this equation or another, to begin with in place of fresh networks: each seed with the
             network of a seed that succeeded there. `network` is then that of the solution; one that is given is first fitted to its values.
+        adapt: what is measured between chunks of steps and changes the steps: `Balanced()` weighs the conditions, `ResidualPoints()` draws
+            x where the residual is large, `Causal("t")` lets late times wait (docs/practice.md); one, or a list.
         callbacks: objects that look at the training between chunks of steps, and may end it (docs/callbacks.md).
         out: a new folder for the run: settings, history and checkpoints. `resume(out)` continues it.
         throw: raise `SolveError` if a seed failed; with False, only `solution.status` says so.
@@ -138,11 +142,13 @@ def solve(
     _check_callbacks(callbacks)
     _check_kinds(label=label, origin=origin, throw=throw, progress=progress, checkpoint_every=checkpoint_every)
     policies: dict[str, Any] = {"record_every": record_every, "precision": precision, "stop": stop, "tolerance": tolerance}
+    policies["adapt"] = adapt
     settings = resolve(problem, given, seeds=seeds, **policies)
     check_settings(settings)
     if precision is None and settings.optimizer.is_second_order:
         announce(["precision: float64, since steps of second order end at an error of about 1e-4 in float32"], progress)
-    by_series = is_plain(given) and problem.published is None  # of the paper's own problems the best recipe is known
+    # Of the paper's own problems the best recipe is known.
+    by_series = is_plain(given) and not settings.adapt and problem.published is None
     engine, auto = _series(settings, progress, budget) if by_series else (None, None)
     if engine is None:
         if auto is not None and (small := of_second_order(problem)) is not None:
@@ -219,6 +225,7 @@ def resume(
     checkpoint_every: int | None = None,
     throw: bool = True,
     progress: Shown = None,
+    adapt: AbstractAdaptation[Any] | Sequence[AbstractAdaptation[Any]] | None = None,
     callbacks: Sequence[AbstractCallback] = (),
     **unknown: Unknown,
 ) -> Solution:
@@ -279,6 +286,7 @@ def resume(
             "%s was started with stop=%s, which has no effect now; to keep it, give stop= again.", path, record.settings.text("stop")
         )
     given = {"problem": problem, "method": method, "rule": rule, "network": network, "optimizer": optimizer, "stop": stop}
+    given["adapt"] = None if adapt is None else adaptations(adapt)
     settings = record.settings.rebuilt("resume(path, ...)", **given, steps=total)
     check_settings(settings)
     with jax.enable_x64(settings.precision == "float64"):
@@ -291,6 +299,8 @@ def resume(
 def engine_for(settings: RunSettings) -> AbstractEngine:
     """What solves or trains with these settings: classes of functions that are linear in their parameters need no training, unless there
     are random nodes and learned scalars, of which the rows of some methods have no slopes."""
+    if settings.network.is_linear and settings.adapt:
+        raise ValueError(f"adapt: {type(settings.network).__name__} is solved for, and not trained in steps; leave adapt out.")
     if settings.network.is_series and not any(rule.is_random for rule in settings.rules):
         return SeriesSolve(settings)
     return SumsSolve(settings) if settings.network.is_linear and not settings.problem.unknowns else Training(settings)

@@ -26,6 +26,8 @@ def check_settings(settings: RunSettings) -> None:
         if isinstance(settings.method, AbstractMethod):
             settings.method.check(settings.problem, settings.rules)
             check_second_order(settings)
+        for part in settings.adapt:
+            part.check(settings.problem, settings.rules)
 
 
 def warn_if_ill_posed(settings: RunSettings) -> None:

@@ -165,6 +165,10 @@ class AbstractDomain(eqx.Module):
             )
         return jax.tree.map(lambda leaf: leaf[0], self.draws(key, 1).points)
 
+    def weighted_sample(self, key: Key[Array, ""]) -> tuple[Any, Float[Array, ""] | None]:
+        """One point, and its weight in a mean over such points; None where points come from the normalised measure itself."""
+        return self.sample(key), None
+
     def rotate(self, key: Key[Array, ""], points: Float[Array, "n d"]) -> Float[Array, "n d"]:
         """The points after one random rotation, which leaves the measure unchanged."""
         raise ValueError(

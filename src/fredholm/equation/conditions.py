@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from fredholm.common.checks import Numbers, is_concrete, numbers, positive_integer, real, rows
+from fredholm.common.checks import Numbers, instance, is_concrete, numbers, positive_integer, real, rows
 from fredholm.domains.base import AbstractDistribution, AbstractDomain, Base, Place, Record
 from fredholm.domains.combined import Point
 from fredholm.domains.offline import Offline
@@ -25,12 +25,16 @@ def _value(u: Function, x: Place) -> Array:
 class Condition(AbstractCondition):
     r"""$w\,\mathbb{E}_{x}\left[(B[u](x) - b(x))^2\right]$: an initial, boundary or any other pointwise condition.
 
+    With `exact=True` it is built into u and holds to rounding, whatever the network is: `BuiltIn` has the formula, and says what can be
+    built in. A series has conditions as rows of its linear system in any case.
+
     Args:
         at (domain): where the condition holds: a Point, or a domain whose points are drawn anew every step.
         value (function or number): b(x): a function of the point, or a number.
         of (function): B[u](x), default: the value of u; of=lambda u, x: fr.derivative(u, x) for a slope.
         weight (float): w; default: 1.0.
         batch (int): points a step; None: one for a Point, else as many as the equation has.
+        exact (bool): True to build it into u; default: False.
 
     Raises:
         ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
@@ -41,7 +45,7 @@ class Condition(AbstractCondition):
         >>> slope = fr.Condition(at=fr.Point(0.0), value=0.0, of=lambda u, x: fr.derivative(u, x))
 
     See also:
-        `Periodic`, `Data`, `IntegralCondition`, `Constrained`.
+        `Periodic`, `Data`, `IntegralCondition`, `BuiltIn`, `Constrained`.
     """
 
     at: AbstractDomain  # where the condition holds: a Point, or a domain whose points are drawn anew every step
@@ -50,8 +54,18 @@ class Condition(AbstractCondition):
     weight: float  # w
     batch: int | None  # points a step; None: one for a Point, else as many as the equation has
     integrals: tuple[Integral, ...] = ()
+    exact: bool = False  # built into u, so that it holds whatever the network is; see BuiltIn
 
-    def __init__(self, at: AbstractDomain, value: Value, of: Callable[..., Any] = _value, weight: float = 1.0, batch: int | None = None):
+    def __init__(
+        self,
+        at: AbstractDomain,
+        value: Value,
+        of: Callable[..., Any] = _value,
+        weight: float = 1.0,
+        batch: int | None = None,
+        exact: bool = False,
+    ):
+        self.exact = instance("Condition exact", exact, bool, "True")
         self.at, self.value, self.of = _domain("Condition at", at), checked_value("Condition value", value), _function("Condition of", of)
         self.weight, self.batch = _weight_and_batch("Condition", weight, batch)
 
@@ -101,6 +115,7 @@ class Periodic(AbstractCondition):
     weight: float  # w
     batch: int | None  # points a step; None: one for a Point, else as many as the equation has
     integrals: tuple[Integral, ...] = ()
+    exact: bool = False  # built into u, which is then periodic with all its derivatives
 
     def __init__(
         self,
@@ -111,7 +126,9 @@ class Periodic(AbstractCondition):
         of: Callable[..., Any] = _value,
         weight: float = 1.0,
         batch: int | None = None,
+        exact: bool = False,
     ):
+        self.exact = instance("Periodic exact", exact, bool, "True")
         self.at, self.to = _domain("Periodic at", at), _domain("Periodic to", to)
         if type(at) is not type(to) or at.bases != to.bases or at.dimension != to.dimension:
             raise ValueError(f"Periodic: got {at!r} and {to!r}; expected two faces of the same shape, for instance two Points.")
@@ -131,6 +148,11 @@ class Periodic(AbstractCondition):
     def translated(self, by: AbstractTranslation) -> "Periodic":
         parts = (by.law(self.at), by.law(self.to), self.axis % self.at.dimension, by.function(self.of))
         return eqx.tree_at(lambda c: (c.at, c.to, c.axis, c.of), self, parts)
+
+    @property
+    def is_of_u(self) -> bool:
+        """True where u itself is periodic."""
+        return self.of is _value
 
     def _jet(self, u: Function, x: Float[Array, "d"]) -> Float[Array, "e"]:
         """B[u] and its derivatives at one point."""

@@ -29,13 +29,18 @@ def frame_of(equation: Equation) -> Frame:
     with jax.enable_x64(False):  # the callbacks run in another thread, which does not know of double precision
         near, has_end = _boxes(equation, NEAR)
         far = near if has_end else _boxes(equation, FAR)[0]
-    with jax.enable_x64(True):
-        point = network_point(compiled_once(lambda: _places(equation.law, NEAR))())
-        own = near if point is None else _box(np.asarray(point))
+    own = box_of(equation.law) or near
     width = np.maximum(near[1] - near[0], np.finfo(float).tiny)
     near = tuple(np.where(np.abs(edge - known) < SAME * width, known, edge) for edge, known in zip(near, own, strict=True))
     below, above = near[0] - far[0] > GROWN * width, far[1] - near[1] > GROWN * width
     return Frame(*(tuple(values.tolist()) for values in (*near, below, above, *own)))
+
+
+def box_of(law: AbstractDomain) -> tuple[np.ndarray, np.ndarray] | None:
+    """The corners of the box of a law's points; None where x has no point."""
+    with jax.enable_x64(True):
+        point = network_point(compiled_once(lambda: _places(law, NEAR))())
+        return None if point is None else _box(np.asarray(point))
 
 
 def _boxes(equation: Equation, reach: float) -> tuple[tuple[np.ndarray, np.ndarray], bool]:

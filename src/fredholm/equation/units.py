@@ -11,6 +11,7 @@ from fredholm.domains.base import AbstractDomain, Place
 from fredholm.equation.equation import Equation
 from fredholm.equation.residual import AbstractCondition, Integral, as_vector, call
 from fredholm.functions.field import Function
+from fredholm.functions.protocol import AbstractNetwork
 from fredholm.rules.base import AbstractRule
 
 Unit = tuple[float, ...]  # a number for each value of a residual
@@ -57,6 +58,13 @@ def in_units(equation: Equation, units: Sequence[Unit]) -> Equation:
         tuple(InUnits(one, unit) for one, unit in zip(equation.conditions, others, strict=False)),  # a tile is without conditions
     )
     return eqx.tree_at(lambda e: (e.f, e.integrals, e.y, e.conditions), equation, parts, is_leaf=lambda part: part is None)
+
+
+def trained(equation: Equation, network: AbstractNetwork) -> Equation:
+    """The equation as a network of this recipe trains on it: in its units, and without the conditions that it meets by construction."""
+    found = in_units(equation, network.residual_units)
+    left = tuple(one for number, one in enumerate(found.conditions) if number not in network.built_in)
+    return eqx.tree_at(lambda e: e.conditions, found, left) if len(left) < len(found.conditions) else found
 
 
 def _integral(integral: Integral, unit: Unit) -> Integral:

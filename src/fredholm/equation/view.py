@@ -85,3 +85,13 @@ class View(eqx.Module):
     def _of(self, inputs: Sequence[str], through: Sequence[float]) -> "View":
         plane = {"low": self.low, "high": self.high, "along": self.along, "output": self.output, "lines": self.lines}
         return View(inputs, self.outputs, through=through, **plane)
+
+
+def axis_number(name: str, axis: int | str, letters: Sequence[str], inputs: int) -> int:
+    """The number of an axis, given by its number or by its letter in the view; `name` is that of the part that asks."""
+    if isinstance(axis, int) and not isinstance(axis, bool) and -inputs <= axis < inputs:
+        return axis % inputs
+    if isinstance(axis, str) and (axis in letters or (inputs == 1 and not letters)):
+        return letters.index(axis) if letters else 0
+    known = f"one of {', '.join(letters)}, or " if letters else "a letter of Equation(view=View(inputs=('x', 't'))), or "
+    raise ValueError(f"{name} axis: got {axis!r}; expected {known}a number from 0 to {inputs - 1}.")

@@ -84,5 +84,5 @@ class Formed(eqx.Module):
 
 
 def form_of(network: AbstractNetwork) -> Form | None:
-    """The form around a network, or None."""
-    return network.form if isinstance(network, Constrained) else None
+    """The form around a network, the user's own or one of built-in conditions; or None."""
+    return getattr(network, "form", None)

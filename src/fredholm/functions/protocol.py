@@ -48,6 +48,16 @@ class AbstractNetwork(eqx.Module):
         return ()
 
     @property
+    def built_in(self) -> tuple[int, ...]:
+        """The numbers of the conditions that u meets by construction."""
+        return ()
+
+    @property
+    def slabs(self) -> int:
+        """The number of parts of the time that are trained one after the other."""
+        return 1
+
+    @property
     def is_series(self) -> bool:
         """True for a series that grows until it is resolved, with nodes that are as accurate."""
         return False

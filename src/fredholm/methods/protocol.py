@@ -86,19 +86,20 @@ class Share(eqx.Module):
     rules: Sequence[AbstractRule]
     points: PyTree  # stacked
     keys: Key[Array, "n"]  # of the nodes at each of them
+    weights: Float[Array, "n"] | None = None  # of the points in the mean; None: all alike
 
-    def at(self, points: PyTree, keys: Key[Array, "k"]) -> "Share":
+    def at(self, points: PyTree, keys: Key[Array, "k"], weights: Float[Array, "k"] | None = None) -> "Share":
         """The same at other points."""
-        return Share(self.residual, self.rules, points, keys)
+        return Share(self.residual, self.rules, points, keys, weights)
 
 
 def shares(equation: Equation, rules: Sequence[AbstractRule], batch: int, key: Key[Array, ""]) -> list[Share]:
     """All random points of a step. The nodes at each point are drawn later, from the keys."""
     key_points, key_nodes, key_conditions, key_step = jax.random.split(key, 4)
-    points = jax.vmap(equation.domain.sample)(jax.random.split(key_points, batch))
+    points, weights = jax.vmap(equation.domain.weighted_sample)(jax.random.split(key_points, batch))
     rules = [rule.in_step(jax.random.fold_in(key_step, index)) for index, rule in enumerate(rules)]
     (_, own), *others = residuals(equation, rules)
-    drawn = [Share(equation, own, points, jax.random.split(key_nodes, batch))]
+    drawn = [Share(equation, own, points, jax.random.split(key_nodes, batch), weights)]
     for index, (condition, own) in enumerate(others):
         key = jax.random.fold_in(key_conditions, index)
         assert isinstance(condition, AbstractCondition)
@@ -110,14 +111,16 @@ def shares(equation: Equation, rules: Sequence[AbstractRule], batch: int, key: K
 def mean_in_tiles(mean: Callable[[Share], PyTree], share: Share, tile: int) -> PyTree:
     """A mean over the points of a share, computed in tiles of at most `tile` points."""
 
-    def add(total: PyTree, drawn: tuple[PyTree, Array]) -> tuple[PyTree, None]:
+    def add(total: PyTree, drawn: tuple[PyTree, Array, Array | None]) -> tuple[PyTree, None]:
         return jax.tree.map(jnp.add, total, mean(share.at(*drawn))), None
 
     tiles = equal_parts(share.keys.size, tile)
     if tiles == 1:
         return mean(share)
     zeros = jax.tree.map(lambda value: jnp.zeros(value.shape, value.dtype), jax.eval_shape(lambda: mean(share)))
-    cut = jax.tree.map(lambda values: values.reshape(tiles, len(values) // tiles, *values.shape[1:]), (share.points, share.keys))
+    cut = jax.tree.map(
+        lambda values: values.reshape(tiles, len(values) // tiles, *values.shape[1:]), (share.points, share.keys, share.weights)
+    )
     total, _ = jax.lax.scan(add, zeros, cut)
     return jax.tree.map(lambda value: value / tiles, total)
 
@@ -271,21 +274,23 @@ class AbstractMethod(eqx.Module, Generic[State]):
         found = [mean_in_tiles(of, own, tile), *map(of, others)]
         return summed([info for info, _ in found]), jax.tree.map(lambda *parts: sum(parts), *(gradient for _, gradient in found))
 
-    def weighted_rows(self, u: Function, state: State, share: Share, x: Place, key: Key[Array, ""]) -> Mapping[str, Rows]:
-        """The rows at one x of a share, by the name of their part of the loss, with the weight of a condition in theirs."""
+    def weighted_rows(
+        self, u: Function, state: State, share: Share, x: Place, key: Key[Array, ""], weight: Float[Array, ""] | None = None
+    ) -> Mapping[str, Rows]:
+        """The rows at one x of a share, by the name of their part of the loss, with the weight of this x or of a condition in theirs."""
         rows = self.rows(u, state, share.residual, share.rules, x, key)
         if not isinstance(share.residual, AbstractCondition):
-            return rows
+            return rows if weight is None else {name: Rows(one.a, one.b, weight * one.weight) for name, one in rows.items()}
         own = rows["residual"]
         return {"conditions": Rows(own.a, own.b, share.residual.weight * own.weight)}
 
     def mean(self, u: Function, state: State, share: Share) -> Info:
         """The parts of the loss of one share: means over its points."""
 
-        def at_one_point(x: Place, key: Key[Array, ""]) -> Info:
-            return {name: part.loss() for name, part in self.weighted_rows(u, state, share, x, key).items()}
+        def at_one_point(x: Place, key: Key[Array, ""], weight: Float[Array, ""] | None) -> Info:
+            return {name: part.loss() for name, part in self.weighted_rows(u, state, share, x, key, weight).items()}
 
-        return {name: jnp.mean(values) for name, values in jax.vmap(at_one_point)(share.points, share.keys).items()}
+        return {name: jnp.mean(values) for name, values in jax.vmap(at_one_point)(share.points, share.keys, share.weights).items()}
 
 
 def summed(found: Sequence[Info]) -> tuple[Float[Array, ""], Info]:

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 
 from fredholm.common.compiling import shapes_of
 from fredholm.common.tracebacks import with_short_tracebacks
+from fredholm.equation.building import with_conditions
 from fredholm.equation.equation import Equation
 from fredholm.functions.field import Field
 from fredholm.functions.protocol import AbstractNetwork, as_network
@@ -79,7 +80,13 @@ def _network(network: object, problem: Equation | None, record: RunRecord) -> Ab
             "this run's network was your own and is not in its folder: give load(path, network=...), the same object or function, "
             "or problem=... if the network is among its defaults."
         )
-    return as_network(found)
+    found = as_network(found)
+    if not found.built_in:
+        return found
+    problem = problem if problem is not None else record.settings.part("problem")
+    if problem is None:
+        raise ValueError("this run has conditions built into u, and its equation was your own: give load(path, problem=...), the same one.")
+    return with_conditions(found, problem)
 
 
 def _field_skeleton(recipe: AbstractNetwork, record: RunRecord) -> Field:

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
 import jax
@@ -206,7 +206,7 @@ class SumsSolve(AbstractEngine):
         _, build = as_vector(self._one(seed))
         u = build(jnp.asarray(found.parameters, self._start.dtype))
         alive = jnp.asarray(np.isfinite(found.parameters).all())
-        nothing = {"failed_at": jnp.asarray(-1), "failed_loss": jnp.asarray(jnp.nan), "limit": jnp.asarray(jnp.inf)}
+        nothing: dict[str, Any] = {"failed_at": jnp.asarray(-1), "failed_loss": jnp.asarray(jnp.nan), "limit": jnp.asarray(jnp.inf)}
         return TrainState(u, (), self.settings.known_method.init(u), None, alive=alive, fits=(), **nothing)
 
     def snapshot(self) -> Arrays:

@@ -100,7 +100,7 @@ class Pilot:
         rule = MonteCarlo(method.fewest_nodes)
         # Trained like the run itself, so that the network becomes rough: on a smooth one every rule is good.
         own = {"method": method, "rule": rule, "optimizer": Transformation(MUON.build(auto.pilot)), "steps": FOREVER, "batch": BATCH}
-        own |= {"average": 0.0, "seeds": settings.seeds[:1], "record_every": FOREVER, "stop": None}
+        own |= {"average": 0.0, "seeds": settings.seeds[:1], "record_every": FOREVER, "stop": None, "adapt": ()}
         training = Training(dataclasses.replace(settings, **own), is_short=True)
         training.run([_Until(auto.pilot)])
         self.u: Field = jax.tree.map(lambda leaf: leaf[0] if eqx.is_array(leaf) else leaf, training.states.u)

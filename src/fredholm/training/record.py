@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import equinox as eqx
 import numpy as np
 
+from fredholm.equation.building import with_conditions
 from fredholm.functions.protocol import as_network
 from fredholm.optimizers.protocol import as_optimizer
 from fredholm.rules.resolved import Resolved
@@ -28,14 +29,15 @@ FORMAT = 2  # format 1 held objects as nested JSON; it can still be read
 
 
 PARTS = ("problem", "method", "rule", "network", "optimizer")  # objects, which the file holds as text
-PLAIN = tuple(name for name in FIELDS if name not in PARTS)  # numbers and words
+OPTIONAL = "adapt"  # an object too, which the file holds where there is one
+PLAIN = tuple(name for name in FIELDS if name not in (*PARTS, OPTIONAL))  # numbers and words
 _WRAPPED: Mapping[str, Callable[[object], object]] = {"network": as_network, "optimizer": as_optimizer}
 
 
 def recorded(settings: RunSettings) -> "RecordedSettings":
     """The settings as plain values and text, as a file holds them."""
     arrays: dict[str, np.ndarray] = {}
-    parts = {name: to_text(getattr(settings, name), arrays) for name in PARTS}
+    parts = {name: to_text(getattr(settings, name), arrays) for name in (*PARTS, *([OPTIONAL] if settings.adapt else []))}
     plain = {name: getattr(settings, name) for name in PLAIN}
     stop = None if settings.stop is None else repr(settings.stop)  # for information: `resume` needs the rule again
     return RecordedSettings({**parts, **plain, "seeds": list(settings.seeds), "stop": stop}, arrays)
@@ -122,10 +124,11 @@ class RecordedSettings(eqx.Module):
         write, as `call` has it: "resume(path, ...)"."""
         found: dict[str, Any] = {name: self.values[name] for name in PLAIN if name in self.values}
         found |= {"average": self.average, "seeds": self.seeds, "stop": None}
-        for name in PARTS:
+        for name in (*PARTS, *([OPTIONAL] if OPTIONAL in self.values else [])):
             value = given.get(name)
             value = self.rebuilt_part(name, call) if value is None else value
             found[name] = _WRAPPED.get(name, lambda one: one)(value)
+        found["network"] = with_conditions(found["network"], found["problem"])
         return RunSettings(**{**found, **{name: value for name, value in given.items() if name in PLAIN and value is not None}})
 
 

@@ -148,6 +148,8 @@ def measured(
     target = method.target(state.u, state.method)
     recorded = variances(settings, fitted(settings.rules, state.fits), equation, state.u, target, key)
     recorded.update(method.recorded(state.method))
+    for part, own in zip(settings.adapt, state.adapted, strict=True):
+        recorded.update(part.recorded(own))
     if points is not None:
         score = METRICS[equation.evaluation.score] if equation.evaluation is not None and equation.exact is not None else None
         apart = max(1, len(points) // FEW)  # every so many points: the first ones of a grid lie in one corner

@@ -47,7 +47,7 @@ _OBJECT = Entry(lambda value: value is None or isinstance(value, dict), "an obje
 _TEXTS = Entry(lambda value: _all(value, _is_text), "a list of texts")
 ENTRIES: Mapping[str, Entry] = {
     "label": _TEXT,
-    **dict.fromkeys(("problem", "method", "rule", "network", "optimizer"), _PART),
+    **dict.fromkeys(("problem", "method", "rule", "network", "optimizer", "adapt"), _PART),
     **dict.fromkeys(("steps", "batch", "record_every"), _whole(1, MOST)),
     "average": Entry(lambda value: _is_number(value) and 0 <= value < 1, "a number from 0 to below 1"),
     "seeds": Entry(
@@ -73,7 +73,7 @@ OF_ORIGIN: Mapping[str, Entry] = {
     "file": Entry(lambda value: value is None or _is_text(value), "text, or null"),
 }
 # What older versions did not write.
-OPTIONAL = ("average", "parameters", "auto", "origin", "environment", "kept", "history", "stop", "record_every")
+OPTIONAL = ("average", "parameters", "auto", "origin", "environment", "kept", "history", "stop", "record_every", "adapt")
 
 
 def check_run(where: str, data: Mapping[str, Any], known: Collection[str]) -> None:

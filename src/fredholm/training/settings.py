@@ -9,9 +9,12 @@ import jax
 
 from fredholm.common.checks import instance, positive_integer, real, shortened
 from fredholm.domains.combined import Point
+from fredholm.equation.building import with_conditions
 from fredholm.equation.equation import Defaults, Equation
+from fredholm.equation.slabs import with_slabs
 from fredholm.functions.mlp import MLP
 from fredholm.functions.protocol import AbstractNetwork, as_network
+from fredholm.methods.adapting import AbstractAdaptation, adaptations
 from fredholm.methods.auto import Auto
 from fredholm.methods.protocol import AbstractMethod
 from fredholm.methods.standard import Standard
@@ -59,11 +62,17 @@ class RunSettings(eqx.Module):
     precision: str
     stop: AbstractStop | None
     tolerance: float | None = None  # the relative residual at which a solve is done; None: as good as it gets
+    adapt: tuple[AbstractAdaptation[Any], ...] = ()  # what is measured between chunks of steps and changes the steps
 
     @property
     def rules(self) -> tuple[AbstractRule, ...]:
         """The rule of each integral, of the equation and of its conditions."""
         return self.problem.rules(self.rule)
+
+    @property
+    def steps_of_a_slab(self) -> int:
+        """The steps of each part of the time; all steps where the time is in one."""
+        return max(1, self.steps // self.network.slabs)
 
     @property
     def known_method(self) -> AbstractMethod:
@@ -84,6 +93,7 @@ def resolve(
     precision: Literal["float32", "float64"] | None = None,
     stop: AbstractStop | None = None,
     tolerance: float | None = None,
+    adapt: AbstractAdaptation[Any] | Sequence[AbstractAdaptation[Any]] = (),
 ) -> RunSettings:
     """The settings of a run: `given`, else the problem's defaults, else the general ones. Each is checked; nothing is compiled."""
     if not isinstance(problem, Equation):
@@ -95,7 +105,7 @@ def resolve(
     found = {name: _first(name, given, suited, problem.defaults, GENERAL) for name in DEFAULTED}
     if isinstance(found["method"], Auto) and "rule" in open_to_auto(problem, given):
         found["rule"] = MonteCarlo(1)  # a placeholder that fits every measure, until the pilot has chosen
-    network = as_network(found["network"])
+    network = with_slabs(with_conditions(as_network(found["network"]), problem), problem)
     steps = positive_integer("steps", found["steps"])
     return RunSettings(
         problem,
@@ -113,6 +123,7 @@ def resolve(
         precision or ("float64" if network.is_linear or optimizer.is_second_order or (tolerance or 1.0) < FINE else "float32"),
         None if stop is None else instance("stop", stop, AbstractStop, "fr.Plateau()"),
         None if tolerance is None else _tolerance(tolerance),
+        adaptations(adapt),
     )
 
 

@@ -1,6 +1,8 @@
 """The compiled part of a training: many steps of every seed in one program."""
 
+import dataclasses
 from collections.abc import Callable
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -11,8 +13,11 @@ from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 from fredholm.common.compiling import filter_compiled_once
 from fredholm.common.keys import Keys
 from fredholm.equation.equation import Equation
-from fredholm.equation.units import in_units
+from fredholm.equation.slabs import in_slab
+from fredholm.equation.units import trained
 from fredholm.functions.field import Field
+from fredholm.functions.slabs import Slabs
+from fredholm.methods.adapting import adapted
 from fredholm.methods.protocol import ema_weight, lerp
 from fredholm.training.devices import over_seeds
 from fredholm.training.learning import first_fits, fitted, refitted
@@ -32,6 +37,7 @@ class TrainState(eqx.Module):
     failed_loss: Float[Array, ""]  # the loss at that step
     limit: Float[Array, ""]  # a loss beyond this is a divergence
     fits: tuple[PyTree, ...] = ()  # of rules that learn, one for each rule
+    adapted: tuple[PyTree, ...] = ()  # the states of the adaptations
 
 
 class Step(eqx.Module):
@@ -44,7 +50,7 @@ class Step(eqx.Module):
     @classmethod
     def of(cls, settings: RunSettings) -> "Step":
         """The step of a run."""
-        return cls(settings, update_of(settings))
+        return cls(settings, update_of(dataclasses.replace(settings, steps=settings.steps_of_a_slab)))
 
     def init(self, equation: Equation, key: Key[Array, ""]) -> TrainState:
         """The state of one seed before its first step."""
@@ -65,23 +71,42 @@ class Step(eqx.Module):
             failed_loss=jnp.asarray(0.0, float),
             limit=jnp.asarray(jnp.inf, float),
             fits=first_fits(settings.problem, settings.rules),
+            adapted=tuple(part.init(trained(settings.problem, settings.network)) for part in settings.adapt),
         )
+
+    def next_slab(self, state: TrainState, step: Int[Array, ""]) -> TrainState:
+        """The state with the next part of the time in training, where one is due before this step: from the answer of the part before,
+        with a fresh optimiser, target and average."""
+        network: Any = (state.average or state.u).network
+        due = jnp.minimum(step // self.settings.steps_of_a_slab, self.settings.network.slabs - 1)
+        u = eqx.tree_at(lambda u: u.network, state.average or state.u, network.next())
+        fresh = self.state_of(u)
+        kept = (state.alive, state.failed_at, state.failed_loss, state.limit, state.adapted)
+        fresh = eqx.tree_at(lambda s: (s.alive, s.failed_at, s.failed_loss, s.limit, s.adapted), fresh, kept)
+        new, old = eqx.filter(fresh, eqx.is_array), eqx.filter(state, eqx.is_array)
+        chosen = jax.tree.map(lambda a, b: jnp.where(network.stage < due, a, b), new, old)
+        return eqx.combine(chosen, state)
 
     def __call__(self, state: TrainState, equation: Equation, keys: Keys, step: Int[Array, ""]) -> tuple[TrainState, dict[str, Array]]:
         """Loss and gradient on fresh points, the update of the optimiser, and the update of the method."""
         settings, method = self.settings, self.settings.known_method
+        of_slab = step
+        if isinstance(settings.network, Slabs):
+            stage = state.u.network.stage  # type: ignore[attr-defined]
+            equation, of_slab = in_slab(equation, settings.network, stage), step - stage * settings.steps_of_a_slab
+        weighed = adapted(settings.adapt, equation, state.adapted)
         key, next_key = (jax.random.fold_in(keys.data, number) for number in (step, step + 1))
         rules = fitted(settings.rules, state.fits)
-        moved = self.update(state.u, state.optimizer, state.method, equation, rules, key, step, self.tile)
+        moved = self.update(state.u, state.optimizer, state.method, weighed, rules, key, of_slab, self.tile)
         u, loss = moved.u, moved.loss
         bad = ~(jnp.abs(loss) < state.limit) & (state.failed_at < 0)
         failed_at = jnp.where(bad, step, state.failed_at)
         failed_loss = jnp.where(bad, loss, state.failed_loss)
-        after = method.update(u, state.method, equation, settings.batch, step, next_key)
+        after = method.update(u, state.method, equation, settings.batch, of_slab, next_key)
         # The average of the parameters is the answer; the initial network has no weight in it.
-        average = None if state.average is None else lerp(state.average, u, ema_weight(step, settings.average))
+        average = None if state.average is None else lerp(state.average, u, ema_weight(of_slab, settings.average))
         fits = refitted(equation, settings.rules, state.fits, u, step, key)
-        return TrainState(u, moved.optimizer, after, average, state.alive, failed_at, failed_loss, state.limit, fits), {
+        return TrainState(u, moved.optimizer, after, average, state.alive, failed_at, failed_loss, state.limit, fits, state.adapted), {
             "loss": loss,
             **moved.info,
         }
@@ -140,7 +165,7 @@ def begin(step: Step, parts: dict[str, jax.ShapeDtypeStruct], keys: Key[Array, "
 
     It is one program: compiling each part by itself took longer than a short training.
     """
-    problem = in_units(step.settings.problem, step.settings.network.residual_units)
+    problem = trained(step.settings.problem, step.settings.network)
 
     def one_seed(key: Key[Array, ""]) -> tuple[Keys, Equation | None, TrainState, dict[str, Array]]:
         keys, equation, state = seed_start(step, key)
@@ -154,5 +179,5 @@ def begin(step: Step, parts: dict[str, jax.ShapeDtypeStruct], keys: Key[Array, "
 def seed_start(step: Step, key: Key[Array, ""]) -> tuple[Keys, Equation, TrainState]:
     """The keys, the equation and the first state of one seed."""
     keys = Keys.split(key)
-    equation = in_units(step.settings.problem.realize(keys.problem), step.settings.network.residual_units)
+    equation = trained(step.settings.problem.realize(keys.problem), step.settings.network)
     return keys, equation, step.init(equation, keys.network)

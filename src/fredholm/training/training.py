@@ -12,7 +12,8 @@ from fredholm.common.keys import seed_keys
 from fredholm.functions.field import Field
 from fredholm.storage.files import Arrays
 from fredholm.storage.run_folder import flatten, unflatten
-from fredholm.training.devices import CACHED, EVERYWHERE, SEEDS, place, seed_mesh, seeds_at_once
+from fredholm.training.adapting import is_due, next_due, one_seed, periods
+from fredholm.training.devices import CACHED, EVERYWHERE, SEEDS, over_seeds, place, seed_mesh, seeds_at_once
 from fredholm.training.engine import AbstractEngine
 from fredholm.training.imitation import imitated, is_alike
 from fredholm.training.recording import Recorder
@@ -49,6 +50,9 @@ class Training(AbstractEngine):
         largest = 2 * CACHED if settings.optimizer.is_second_order else known.largest
         together = seeds_at_once(len(settings.seeds) // self.mesh.size, largest)
         self._chunk = compile_chunk(self.one_step, self.static, start.equation, self.mesh, together, is_short)
+        self._periods = periods(settings)
+        measure = one_seed(self.one_step, self.static, start.equation)
+        self._measure = over_seeds(measure, (True, start.equation.is_drawn, True, False), self.mesh, together)
         self._recorder = Recorder(settings, self.static, start.equation, self.mesh, together)
         self.step = 0
         self.seconds = 0.0
@@ -74,9 +78,11 @@ class Training(AbstractEngine):
     def advance(self, stop: int) -> None:
         """Trains up to step `stop`, or for about half a second if that is less; makes a record where one is due."""
         due = (self.step // self.settings.record_every + 1) * self.settings.record_every
-        stop = min(stop, due, self.step + self._chunk_steps)
+        stop = next_due(self._periods, self.step, min(stop, due, self.step + self._chunk_steps))
         is_record = stop in (due, self.settings.steps)
         begin = time.perf_counter()
+        if is_due(self._periods, self.step):
+            self.arrays = self._measure(self.arrays, self.equation_arrays, self.keys, self.step)
         self.arrays, self._sums = self._chunk(self.arrays, self._sums, self.equation_arrays, self.keys, self.step, stop)
         # Dispatched while the devices still run the chunk: afterwards they would wait for the host.
         measured = self._recorder(self.arrays, self._sums, self.equation_arrays, self.keys, stop) if is_record else None

@@ -123,11 +123,12 @@ class Sample(eqx.Module):
         slopes, b, parts = [], [], []
         for share in self.shares:
 
-            def rows(vector: Float[Array, "p"], x: PyTree, key: Key[Array, ""], share: Share = share) -> tuple[Array, tuple[Array, Info]]:
-                a, b, info = self._scaled(self.build(vector), share, x, key)
+            def rows(vector: Float[Array, "p"], *of_x: PyTree, share: Share = share) -> tuple[Array, tuple[Array, Info]]:
+                a, b, info = self._scaled(self.build(vector), share, *of_x)
                 return a, (b, info)
 
-            slope, (own, info) = jax.vmap(jax.jacrev(rows, has_aux=True), (None, 0, 0))(vector, share.points, share.keys)
+            of_points = (share.points, share.keys, share.weights)
+            slope, (own, info) = jax.vmap(jax.jacrev(rows, has_aux=True), (None, 0, 0, 0))(vector, *of_points)
             slopes.append(slope.reshape(-1, len(vector)))
             b.append(jnp.ravel(own))
             parts.append({name: jnp.mean(values) for name, values in info.items()})
@@ -139,17 +140,18 @@ class Sample(eqx.Module):
         def rows(step: Float[Array, ""]) -> Float[Array, "n"]:
             u, found = self.build(vector + step * along), []
             for share in self.shares:
-                found.append(
-                    jnp.ravel(jax.vmap(lambda x, key, u=u, share=share: self._scaled(u, share, x, key)[0])(share.points, share.keys))
-                )
+                of_points = (share.points, share.keys, share.weights)
+                found.append(jnp.ravel(jax.vmap(lambda *of_x, u=u, share=share: self._scaled(u, share, *of_x)[0])(*of_points)))
             return jnp.concatenate(found)
 
         zero, one = jnp.zeros((), vector.dtype), jnp.ones((), vector.dtype)
         return jax.jvp(lambda step: jax.jvp(rows, (step,), (one,))[1], (zero,), (one,))[1]
 
-    def _scaled(self, u: Field, share: Share, x: PyTree, key: Key[Array, ""]) -> tuple[Float[Array, "r"], Float[Array, "r"], Info]:
+    def _scaled(
+        self, u: Field, share: Share, x: PyTree, key: Key[Array, ""], weight: Float[Array, ""] | None
+    ) -> tuple[Float[Array, "r"], Float[Array, "r"], Info]:
         """All rows at one x, each scaled with the root of its weight in the mean."""
-        found = self.method.weighted_rows(u, self.state, share, x, key)
+        found = self.method.weighted_rows(u, self.state, share, x, key, weight)
         scales = [jnp.sqrt(jax.lax.stop_gradient(jnp.asarray(one.weight)) / share.keys.size) for one in found.values()]
         scaled = [(scale * one.a, scale * one.b) for scale, one in zip(scales, found.values(), strict=True)]
         a, b = (jnp.concatenate(part) for part in zip(*scaled, strict=True))
@@ -289,6 +291,8 @@ def update_of(settings: RunSettings) -> AbstractUpdate:
 def check_second_order(settings: RunSettings) -> None:
     """Warns of a bias that these steps follow to its end, and refuses a network whose curvature would not fit into memory."""
     problem, recipe = settings.problem, settings.optimizer
+    if recipe.is_second_order and settings.network.slabs > 1:
+        raise ValueError(f"Slabs: {type(recipe).__name__} has systems of the parameters of all slabs; use fr.Muon() or fr.Adam(1e-3).")
     if not recipe.is_second_order or is_judged(settings):
         return
     if settings.known_method.is_biased:
