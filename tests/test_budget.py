@@ -1,10 +1,15 @@
 """A time budget shapes the run: its steps fit into it, and the learning rate comes to its end."""
 
+import sys
+
 import pytest
 
 import fredholm as fr
+from fredholm.solving.choice import solved_by_series
 from fredholm.training import budget
 from fredholm.training.budget import affordable
+from fredholm.training.callbacks import AbstractCallback, TimeBudget
+from fredholm.training.settings import resolve
 from fredholm.training.status import Status
 
 VOLTERRA = fr.problems.Volterra2()
@@ -42,3 +47,30 @@ def test_nothing_promises_a_resume_that_has_no_folder():
     solution = fr.solve(VOLTERRA, fr.Standard(), minutes=0.0, steps=9, **TINY)
     assert "used up" in repr(solution)
     assert "resume" not in repr(solution)
+
+
+def test_a_series_that_is_tried_first_leaves_most_of_the_time_to_a_network(monkeypatch):
+    """It could use up all of `minutes=`, and the network was trained for one step."""
+    limits = []
+    monkeypatch.setattr(
+        sys.modules["fredholm.api"], "solved_by_series", lambda settings, callbacks: (limits.extend(callbacks), (None, []))[1]
+    )
+    problem = fr.Equation(fr.Interval(0.0, 1.0), lambda u, x: u(x), y=1.0, defaults=fr.Defaults(steps=2, network=fr.MLP(2, 1)))
+    fr.solve(problem, minutes=10.0, seeds=1, progress=False)
+    assert min(one.left() for one in limits if isinstance(one, TimeBudget)) < 0.4 * 600
+
+
+class Late(AbstractCallback):
+    """Time is used up after the first series."""
+
+    def after_chunk(self, training):
+        return Status.OUT_OF_TIME
+
+
+def test_a_series_without_time_is_not_called_a_solution_that_is_not_smooth():
+    problem = fr.Equation(fr.Interval(0.0, 1.0), lambda u, x: u(x), y=lambda x: abs(x[0] - 0.3))
+    settings = resolve(problem, fr.Defaults(), seeds=1)
+    assert solved_by_series(settings, [TimeBudget(0.0)]) == (None, [])
+    engine, (reason,) = solved_by_series(settings, [Late()])
+    assert engine is None
+    assert "when its time was used up" in reason

@@ -46,6 +46,7 @@ from fredholm.training.training import Training
 logger = logging.getLogger("fredholm")
 Network = AbstractNetwork | Callable[..., Any]
 Optimizer = AbstractOptimizer | optax.GradientTransformation
+SERIES_SHARE = 0.3  # of a time budget, at most, goes to the series that is tried first
 
 
 @with_short_tracebacks
@@ -172,7 +173,8 @@ def solve(
 
 def _series(settings: RunSettings, progress: Shown, budget: TimeBudget) -> tuple[AbstractEngine | None, dict[str, Any] | None]:
     """A finished solve by a series, if it is good enough, and why not if it is not."""
-    engine, reasons = solved_by_series(settings, [Progress("series", progress), Interruption(), budget])
+    limits = [budget, TimeBudget(SERIES_SHARE * budget.left())]
+    engine, reasons = solved_by_series(settings, [Progress("series", progress), Interruption(), *limits])
     if engine is not None:
         warn_if_exact_is_wrong(engine.settings)
     return engine, {"reasons": reasons, "evaluations": 0, "seconds": 0.0} if reasons else None

@@ -23,7 +23,10 @@ def _value(u: Function, x: Place) -> Array:
 
 
 class Condition(AbstractCondition):
-    r"""$w\,\mathbb{E}_{x}\left[(B[u](x) - b(x))^2\right]$: an initial, boundary or any other pointwise condition.
+    r"""$w\,\mathbb{E}_{x}\left[\big(B[u](x) - \sum_k \int g_k[u](x, t)\,d\mu_k(t\,|\,x) - b(x)\big)^2\right]$, at a start, a boundary...
+
+    Integrals are seldom needed. In a population the births at time t are a sum over the ages of all parents,
+    $u(0, t) = \int b(a)\,u(a, t)\,da$.
 
     With `exact=True` it is built into u and holds to rounding, whatever the network is: `BuiltIn` has the formula, and says what can be
     built in. A series has conditions as rows of its linear system in any case.
@@ -35,14 +38,19 @@ class Condition(AbstractCondition):
         weight (float): w; default: 1.0.
         batch (int): points a step; None: one for a Point, else as many as the equation has.
         exact (bool): True to build it into u; default: False.
+        integrals (Integral or sequence): with g_k and μ_k, as in an equation; default: none.
 
     Raises:
         ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
 
     Examples:
+        >>> import jax.numpy as jnp
         >>> import fredholm as fr
         >>> start = fr.Condition(at=fr.Point(0.0), value=1.0)
         >>> slope = fr.Condition(at=fr.Point(0.0), value=0.0, of=lambda u, x: fr.derivative(u, x))
+        >>> ages, times = fr.Interval(0.0, 1.0), fr.Interval(0.0, 2.0)
+        >>> births = fr.Integral(ages, lambda u, x, a: 0.7 * u(jnp.stack([a[0], x[1]])))
+        >>> renewed = fr.Condition(fr.Product(fr.Point(0.0), times), value=0.0, integrals=births)
 
     See also:
         `Periodic`, `Data`, `IntegralCondition`, `BuiltIn`, `Constrained`.
@@ -53,7 +61,7 @@ class Condition(AbstractCondition):
     of: Callable[..., Any]  # B[u](x), default: the value of u; of=lambda u, x: fr.derivative(u, x) for a slope
     weight: float  # w
     batch: int | None  # points a step; None: one for a Point, else as many as the equation has
-    integrals: tuple[Integral, ...] = ()
+    integrals: tuple[Integral, ...]  # with g_k and μ_k, as in an equation
     exact: bool = False  # built into u, so that it holds whatever the network is; see BuiltIn
 
     def __init__(
@@ -64,8 +72,9 @@ class Condition(AbstractCondition):
         weight: float = 1.0,
         batch: int | None = None,
         exact: bool = False,
+        integrals: Integral | Sequence[Integral] = (),
     ):
-        self.exact = instance("Condition exact", exact, bool, "True")
+        self.exact, self.integrals = instance("Condition exact", exact, bool, "True"), _integrals("Condition integrals", integrals)
         self.at, self.value, self.of = _domain("Condition at", at), checked_value("Condition value", value), _function("Condition of", of)
         self.weight, self.batch = _weight_and_batch("Condition", weight, batch)
 
@@ -77,8 +86,8 @@ class Condition(AbstractCondition):
         return minus("of", self.of(u, x), "value", call(self.value, x))
 
     def translated(self, by: AbstractTranslation) -> "Condition":
-        parts = (by.law(self.at), by.value(self.value), by.function(self.of))
-        return eqx.tree_at(lambda c: (c.at, c.value, c.of), self, parts)
+        parts = (by.law(self.at), by.value(self.value), by.function(self.of), tuple(map(by.integral, self.integrals)))
+        return eqx.tree_at(lambda c: (c.at, c.value, c.of, c.integrals), self, parts)
 
 
 class Periodic(AbstractCondition):
@@ -299,10 +308,9 @@ class IntegralCondition(AbstractCondition):
         weight: float = 1.0,
         batch: int | None = None,
     ):
-        integrals: tuple[Any, ...] = tuple(integral) if isinstance(integral, (list, tuple)) else (integral,)
-        if not integrals or not all(isinstance(one, Integral) for one in integrals):
+        self.integrals = _integrals("IntegralCondition integral", integral)
+        if not self.integrals:
             raise ValueError(f"IntegralCondition integral: got {integral!r}; expected an Integral(over, g), or several.")
-        self.integrals = integrals
         self.value = checked_value("IntegralCondition value", value)
         self.at = Point() if at is None else _domain("IntegralCondition at", at)
         self.weight, self.batch = _weight_and_batch("IntegralCondition", weight, batch)
@@ -321,6 +329,14 @@ class IntegralCondition(AbstractCondition):
     def translated(self, by: AbstractTranslation) -> "IntegralCondition":
         parts = (tuple(map(by.integral, self.integrals)), by.value(self.value), by.law(self.at))
         return eqx.tree_at(lambda c: (c.integrals, c.value, c.at), self, parts)
+
+
+def _integrals(name: str, given: Integral | Sequence[Integral]) -> tuple[Integral, ...]:
+    """One integral or several."""
+    found = tuple(given) if isinstance(given, (list, tuple)) else (given,)
+    if not all(isinstance(one, Integral) for one in found):
+        raise ValueError(f"{name}: got {given!r}; expected an Integral(over, g), or several.")
+    return found
 
 
 def _deviations(given: Numbers, shape: tuple[int, ...]) -> np.ndarray:

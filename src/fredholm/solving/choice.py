@@ -59,6 +59,8 @@ def solved_by_series(settings: RunSettings, callbacks: Iterable[AbstractCallback
         ended = solve.run([*callbacks, TimeBudget(SECONDS)])
     if ended is Status.INTERRUPTED:
         raise KeyboardInterrupt
+    if solve.best[0] is None:
+        return None, []
     enough = max(GOOD, settings.tolerance or 0.0, solve.explained)
     if solve.residual <= enough:
         doubt = doubt_of(solve, enough)
@@ -66,6 +68,8 @@ def solved_by_series(settings: RunSettings, callbacks: Iterable[AbstractCallback
             solve.end_here()
             return solve, []
         return None, [f"a network: {doubt}, so a series is not to be trusted here"]
+    if ended is Status.OUT_OF_TIME:
+        return None, [f"a network: a Chebyshev series left a relative residual of {solve.residual:.1e} when its time was used up"]
     left = f"a Chebyshev series leaves a relative residual of {solve.residual:.1e}, and at most {enough:.0e} is wanted"
     return None, [f"a network: {left}, so the solution is not smooth enough for a series"]
 
