@@ -116,6 +116,9 @@ def test_values_of_a_policy_from_given_transitions():
     keywords = {"rule": fr.MonteCarlo(1), "network": fr.Chebyshev(1), "seeds": 1, "progress": False}
     solution = fr.solve(problem, fr.DelayedTarget(), steps=200, batch=200, **keywords)
     assert solution.evaluate()["relative_l2"][0] < 0.02
-    assert "not known: with one given sample at each x" in repr(solution)
+    assert "the smooth part of the residual is" in repr(solution)
+    assert "DOES NOT" not in repr(solution)
     network = fr.solve(problem, fr.DelayedTarget(), steps=2, batch=8, **keywords | {"network": fr.MLP(4, 1)})
+    assert "0 of 1 seeds succeeded" in repr(network), "it was hardly trained, and print said that it succeeded"
+    assert "u DOES NOT SOLVE THE EQUATION" in repr(network)
     assert network.record.settings.part("network").radius == pytest.approx((0.5,), rel=0.2), "the box of all samples"

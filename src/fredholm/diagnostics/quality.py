@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key, PyTree
 
 from fredholm.common.compiling import filter_compiled_once
+from fredholm.diagnostics.moments import Moments, moments
 from fredholm.domains.base import Nodes, Place
 from fredholm.equation.conditions import Data
 from fredholm.equation.equation import Equation
@@ -64,6 +65,7 @@ class Quality(eqx.Module):
     data: tuple[float, ...]  # of each `Data`: its noise is a part of it
     uncertainty: float  # how much of the largest of `equations` may come from the integrals, at twice the standard error
     regions: tuple[Region, ...] = ()  # eighths of the points, from early to late, along each axis; empty where x is no point
+    moments: Moments | None = None  # of the residual on given rows, where `equations` is NaN
 
     @property
     def residual(self) -> float:
@@ -71,9 +73,14 @@ class Quality(eqx.Module):
         return max(self.equations)
 
     @property
+    def known(self) -> float:
+        """The residual; where it is NaN and the moments on given rows show that it is not 0, the part of it that they see."""
+        return self.moments.relative if self.moments is not None and self.moments.is_wrong else self.residual
+
+    @property
     def worst(self) -> float:
-        """The largest of all relative residuals, besides that of data. NaN where that of the equation is not known."""
-        return self.residual if math.isnan(self.residual) else max(self.residual, *self.conditions, 0.0)
+        """The largest of all known relative residuals, besides that of data. NaN where that of the equation is not known."""
+        return self.known if math.isnan(self.known) else max(self.known, *self.conditions, 0.0)
 
 
 def quality(equation: Equation, u: Field, has_rules: bool = False) -> Quality:
@@ -91,7 +98,8 @@ def qualities(equations: Sequence[Equation], fields: Sequence[Field], has_rules:
         own, *others = (measure(equation, u) for measure in measures)
         worst = [max(one.shares) for one in others]
         conditions, data = (tuple(w for w, is_one in zip(worst, is_data, strict=True) if is_one == kind) for kind in (False, True))
-        found.append(Quality(own.shares, conditions, data, own.uncertainty, own.regions))
+        seen = moments(equation, u) if any(map(math.isnan, own.shares)) else None
+        found.append(Quality(own.shares, conditions, data, own.uncertainty, own.regions, seen))
     return found
 
 

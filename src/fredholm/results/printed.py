@@ -107,8 +107,12 @@ def described_scalar(solution: Measured, name: str) -> str:
 def describe_quality(found: Sequence[Quality]) -> str:
     """The relative residuals of several seeds in one line, each the worst of them."""
     worst, several = max(found, key=lambda one: one.residual), f", worst of {len(found)} seeds" if len(found) > 1 else ""
+    seen = [one.moments for one in found if one.moments is not None]
     if math.isnan(worst.residual):
         text = "not known: with one given sample at each x there is no unbiased estimate"
+        if seen:
+            rough = "with one given sample at each x there is no estimate of its rough part"
+            text = f"{max(seen, key=lambda one: one.relative)}{several}; {rough}"
     elif worst.residual < worst.uncertainty:
         text = f"at most {share(worst.residual + worst.uncertainty)} of the equation's terms (what its integrals leave open){several}"
     else:
@@ -157,7 +161,8 @@ def _status(solution: Measured, found: Sequence[Quality]) -> str:
 
 def _warnings(found: Sequence[Quality]) -> list[str]:
     """Loud words where a seed does not solve the equation or meet its conditions."""
-    residual, condition = max(one.residual for one in found), max((max(one.conditions, default=0.0) for one in found), default=0.0)
+    residual = max((one.known for one in found if not math.isnan(one.known)), default=math.nan)
+    condition = max((max(one.conditions, default=0.0) for one in found), default=0.0)
     texts = []
     if residual > LARGE:
         texts.append(f"u DOES NOT SOLVE THE EQUATION: the residual is {share(residual)} of its terms. print(solution.diagnose()) says why.")
