@@ -148,46 +148,49 @@ def rate_reference() -> Reference:
     return times[:, None], np.real(np.exp(times[:, None] * values) @ (of_start * vectors[0]))
 
 
-ASSETS, VOLATILITY, CORRELATION, INTEREST = 5, 0.2, 0.4, 0.03
+VOLATILITY, CORRELATION, INTEREST = 0.2, 0.4, 0.03
 JUMPS, MEAN, SPREAD = 0.5, -0.1, 0.15  # jumps a year, and the law of each logarithm's jump
 DRIFT = INTEREST - VOLATILITY**2 / 2 - JUMPS * (math.exp(MEAN + SPREAD**2 / 2) - 1)
-SPACE = (0.8,) * ASSETS
-COVARIANCE = VOLATILITY**2 * (CORRELATION + (1 - CORRELATION) * np.eye(ASSETS))
+
+
+def covariance(assets: int) -> np.ndarray:
+    """Of the logarithms of the prices after a year, without jumps."""
+    return VOLATILITY**2 * (CORRELATION + (1 - CORRELATION) * np.eye(assets))
 
 
 def payoff(p):
     """What the put pays at the end."""
-    return jnp.maximum(1 - jnp.mean(jnp.exp(p[:ASSETS])), 0.0)
+    return jnp.maximum(1 - jnp.mean(jnp.exp(p[:-1])), 0.0)
 
 
-def basket() -> fr.Equation:
-    """A put on the mean of five correlated prices that diffuse and jump, in p = (logarithms of the prices, time that is left)."""
+def basket(assets: int = 5) -> fr.Equation:
+    """A put on the mean of correlated prices that diffuse and jump, in p = (logarithms of the prices, time that is left)."""
 
     def f(u, p):
-        slope, curvature = fr.gradient(u, p), fr.hessian(u, p)[:ASSETS, :ASSETS]
-        diffusion = 0.5 * jnp.sum(jnp.asarray(COVARIANCE, p.dtype) * curvature)
-        return slope[ASSETS] - diffusion - DRIFT * jnp.sum(slope[:ASSETS]) + INTEREST * u(p)
+        slope, curvature = fr.gradient(u, p), fr.hessian(u, p)[:-1, :-1]
+        diffusion = 0.5 * jnp.sum(jnp.asarray(covariance(assets), p.dtype) * curvature)
+        return slope[-1] - diffusion - DRIFT * jnp.sum(slope[:-1]) + INTEREST * u(p)
 
     def jump(u, p, z):
         return u(p + jnp.concatenate([z, jnp.zeros(1)])) - u(p)
 
-    box = fr.Box([-one for one in SPACE], SPACE)
+    box = fr.Box((-0.8,) * assets, (0.8,) * assets)
     return fr.Equation(
         fr.Product(box, fr.Interval(0.0, 1.0)),
         f,
-        fr.Integral(fr.Jumps(JUMPS, fr.Normal((MEAN,) * ASSETS, SPREAD)), jump),
+        fr.Integral(fr.Jumps(JUMPS, fr.Normal((MEAN,) * assets, SPREAD)), jump),
         conditions=fr.Condition(fr.Product(box, fr.Point(0.0)), payoff),
     )
 
 
-def basket_reference(paths: int = 200_000) -> Reference:
+def basket_reference(assets: int = 5, paths: int = 200_000) -> Reference:
     """Means over final prices, which are normal given the number of jumps; at prices within 30 % of the strike."""
     from scipy.stats import poisson
 
     rng = np.random.default_rng(7)
-    x, left = rng.uniform(-0.3, 0.3, (150, ASSETS)), rng.uniform(0.0, 1.0, 150)
-    moved = rng.normal(size=(paths, ASSETS)) @ np.linalg.cholesky(COVARIANCE).T
-    jumped, uniform = rng.normal(size=(paths, ASSETS)), rng.uniform(size=paths)
+    x, left = rng.uniform(-0.3, 0.3, (150, assets)), rng.uniform(0.0, 1.0, 150)
+    moved = rng.normal(size=(paths, assets)) @ np.linalg.cholesky(covariance(assets)).T
+    jumped, uniform = rng.normal(size=(paths, assets)), rng.uniform(size=paths)
     values = []
     for start, t in zip(x, left, strict=True):
         count = poisson.ppf(uniform, JUMPS * t)[:, None]

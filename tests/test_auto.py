@@ -213,6 +213,8 @@ def test_the_rules_that_suit_a_domain():
     ring, sphere = fr.Circle((0.0, 0.0, 0.0), 1.0, (0.0, 0.0, 1.0)), fr.Sphere((0.0,) * 5, 1.0)
     assert candidates([ring])[0] == fr.Even(16, fr.Rotation())
     assert candidates([UNIT, UNIT])[0] == fr.Gauss(8)
+    assert all(rule.is_random for measure in (UNIT, fr.Product(UNIT, UNIT)) for rule in candidates([measure], is_rough=True))
+    assert candidates([fr.HalfLine(0.0)], is_rough=True) == candidates([fr.HalfLine(0.0)])
     assert candidates([sphere])[0] == fr.MonteCarlo(1), "which is enough for a derivative along a random direction"
     assert candidates([sphere])[-1] == fr.QuasiMonteCarlo(64, fr.Sobol(), fr.Scramble())
     assert unbiased_candidates([sphere])[-1] == fr.QuasiMonteCarlo(64, fr.Sobol(), fr.Scramble())

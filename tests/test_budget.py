@@ -55,7 +55,8 @@ def test_a_series_that_is_tried_first_leaves_most_of_the_time_to_a_network(monke
     monkeypatch.setattr(
         sys.modules["fredholm.api"], "solved_by_series", lambda settings, callbacks: (limits.extend(callbacks), (None, []))[1]
     )
-    problem = fr.Equation(fr.Interval(0.0, 1.0), lambda u, x: u(x), y=1.0, defaults=fr.Defaults(steps=2, network=fr.MLP(2, 1)))
+    unit, defaults = fr.Interval(0.0, 1.0), fr.Defaults(steps=2, network=fr.MLP(2, 1))
+    problem = fr.Equation(unit, lambda u, x: u(x), fr.Integral(unit, lambda u, x, t: u(t) / 2), 1.0, defaults=defaults)
     fr.solve(problem, minutes=10.0, seeds=1, progress=False)
     assert min(one.left() for one in limits if isinstance(one, TimeBudget)) < 0.4 * 600
 

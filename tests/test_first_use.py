@@ -63,16 +63,14 @@ def test_a_kink_is_left_to_a_series_where_a_network_would_be_no_better():
     assert solution.evaluate()["relative_l2"][0] < 1e-3
 
 
-def test_the_smallest_sizes_of_a_coagulation_are_right_in_a_form_that_has_room_for_them():
-    """In v itself they came out twice too large, and "nothing is wrong" was said; the logarithm of v and a positive form have .8 %."""
-    positive = fr.Constrained(fr.MLP(12, 2, "tanh"), lambda n, p: jnp.exp(p[1] * n(p) - jnp.exp(p[0])))
-    keywords = {"rule": fr.Gauss(8), "optimizer": fr.Muon(), "steps": 250, "batch": 32, **ONE}
-    solution = fr.solve(tasks.brownian(form=True), fr.Standard(), network=positive, **keywords)
+def test_the_smallest_sizes_of_a_coagulation_are_right_where_they_have_room():
+    """In v itself they came out twice too large, and "nothing is wrong" was said. Here the coordinate is the logarithm of v."""
+    solution = fr.solve(tasks.brownian(form=True), fr.Standard(), rule=fr.Gauss(12), network=fr.Chebyshev((8, 5)), **ONE)
     points, values = tasks.brownian_reference()
-    is_small = points[:, 0] < 0.1
-    found = solution(np.stack([np.log(points[:, 0]), points[:, 1]], axis=1))
-    assert tasks.relative(found, values) < 0.03
+    found, is_small = solution(np.stack([np.log(points[:, 0]), points[:, 1]], axis=1)), points[:, 0] < 0.1
+    assert tasks.relative(found, values) < 0.04
     assert tasks.relative(found[is_small], values[is_small]) < 0.05
+    assert "u DOES NOT SOLVE" not in repr(solution)
 
 
 def test_a_basket_of_five_prices_that_jump():

@@ -335,7 +335,7 @@ def _chosen(
     if settings.network.is_linear and isinstance(settings.rule, Resolved):
         return replace(settings, method=Standard()), None
     announce([f"pilot: {settings.method.pilot} steps to choose the settings that were not given"], progress)
-    choice = choose(settings.method, settings, wanted)
+    choice = choose(settings.method, settings, wanted, is_rough=before is not None)
     announce([f"chosen: {reason}" for reason in choice.reasons], progress)
     for reason in choice.reasons:
         logger.info("%s", reason)

@@ -7,11 +7,13 @@ import jax
 
 from fredholm.diagnostics.check import describe_heavy_tail, describe_undetermined, is_intended
 from fredholm.diagnostics.exact import exact_residuals
+from fredholm.diagnostics.kinks import kinks
 from fredholm.diagnostics.outside import outside
 from fredholm.diagnostics.tails import heavy_tails
 from fredholm.diagnostics.uniqueness import undetermined
 from fredholm.diagnostics.validation import check_equation
 from fredholm.equation.equation import Equation
+from fredholm.equation.probe import fresh_field
 from fredholm.functions.constrained import form_of
 from fredholm.methods.protocol import AbstractMethod
 from fredholm.training.settings import RunSettings
@@ -64,5 +66,7 @@ def _suspicious(settings: RunSettings) -> Iterator[str]:
     if form is None and not (found is not None and found.evaluates_outside):
         yield from outside(problem)
     yield from _wrong_exact(problem)
+    if form is not None and (unseen := kinks(problem, fresh_field(problem, settings.network))):
+        yield unseen
     if any(rule.is_random for rule in settings.rules):
         yield from map(describe_heavy_tail, heavy_tails(problem, form))

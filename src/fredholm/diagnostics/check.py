@@ -8,6 +8,7 @@ import jax
 from fredholm.common.findings import Finding, Report
 from fredholm.common.tracebacks import with_short_tracebacks
 from fredholm.diagnostics.exact import exact_residuals
+from fredholm.diagnostics.kinks import kinks
 from fredholm.diagnostics.tails import HeavyTail, heavy_tails
 from fredholm.diagnostics.uniqueness import Undetermined, undetermined
 from fredholm.diagnostics.validation import SINGULAR, check_equation
@@ -16,7 +17,7 @@ from fredholm.equation.evaluation import METRICS
 from fredholm.equation.probe import fresh_field, pick, sample_points
 from fredholm.functions.constrained import Form, form_of
 from fredholm.functions.mlp import MLP
-from fredholm.functions.protocol import as_network
+from fredholm.functions.protocol import AbstractNetwork, as_network
 from fredholm.rules.base import AbstractRule
 from fredholm.rules.monte_carlo import MonteCarlo
 
@@ -25,9 +26,9 @@ from fredholm.rules.monte_carlo import MonteCarlo
 def check(problem: Equation, *, rule: AbstractRule | None = None, network: object = None) -> Report:
     """Tries an equation on random points, corners and edges, without training, and reports what is wrong or suspicious.
 
-    It examines four things: shapes and finite numbers; the residual of the exact solution, if there is one, with converged integrals; the
+    It examines shapes and finite numbers; the residual of the exact solution, if there is one, with converged integrals; the
     variance of random nodes of each integral; and uniqueness, whether a function can be added to u that neither the equation nor its
-    conditions notice.
+    conditions notice; and kinks of a `Constrained` form that second derivatives do not see.
 
     Args:
         problem: the equation.
@@ -58,6 +59,7 @@ def check(problem: Equation, *, rule: AbstractRule | None = None, network: objec
         return _report(problem, [Finding("error", "shapes and numbers", str(error))])
     form = form_of(recipe)
     parts: list[Callable[[Equation], list[Finding]]] = [_sizes, _exact, partial(_variance, form=form), partial(_uniqueness, form=form)]
+    parts += [partial(_kinks, network=recipe)] if form is not None else []
     findings = [found for part in parts for found in _guarded(part, problem)]
     return _report(problem, findings)
 
@@ -139,6 +141,11 @@ def _variance(problem: Equation, form: Form | None) -> list[Finding]:
     return [Finding("warning", "variance", describe_heavy_tail(found)) for found in heavy_tails(problem, form)] or [
         Finding("ok", "variance", "random nodes have a finite variance")
     ]
+
+
+def _kinks(problem: Equation, network: AbstractNetwork) -> list[Finding]:
+    unseen = kinks(problem, fresh_field(problem, network))
+    return [Finding("warning", "kinks", unseen)] if unseen else [Finding("ok", "kinks", "the form has none that its derivatives leave out")]
 
 
 def _uniqueness(problem: Equation, form: Form | None) -> list[Finding]:

@@ -13,6 +13,7 @@ from fredholm.diagnostics.causes import BETTER, in_form, inner_network, like, sh
 from fredholm.diagnostics.certificate import Certificate, certificates
 from fredholm.diagnostics.check import describe_heavy_tail, describe_undetermined, is_intended
 from fredholm.diagnostics.moments import Moments, moments
+from fredholm.diagnostics.nodes import coarse_nodes
 from fredholm.diagnostics.richer import moved_by_weight
 from fredholm.diagnostics.symptoms import RECORDS, symptoms_in_history
 from fredholm.diagnostics.tails import heavy_tails
@@ -100,6 +101,9 @@ def diagnose(
     if residual < SOLVED:
         shown = [_harmless(finding, residual) for finding in shown]
     findings = [*known, *shown, *_heavy_tails(subject, form), *_dead_units(subject), *_of_given(method, subject, given)]
+    findings += coarse_nodes(subject) if residual >= SOLVED else []
+    if own.quality is not None and own.quality.kinks:
+        findings.append(Finding("warning", "kinks", own.quality.kinks))
     explained = any(finding.is_wrong for finding in findings)
     findings += _uniqueness(subject.equation, form)  # not an explanation: a free part of u does not raise the residual
     if residual > UNSOLVED and not explained:

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key, PyTree
 
 from fredholm.common.compiling import filter_compiled_once
+from fredholm.diagnostics.kinks import kinks
 from fredholm.diagnostics.moments import Moments, moments
 from fredholm.domains.base import Nodes, Place
 from fredholm.equation.conditions import Data
@@ -19,6 +20,7 @@ from fredholm.equation.estimate import draw, draw_pairs, weighted_integrand
 from fredholm.equation.probe import measures_of, probe_points
 from fredholm.equation.reference import independent_rules, reference_rules
 from fredholm.equation.residual import AbstractCondition, AbstractResidual, network_point
+from fredholm.functions.constrained import Formed
 from fredholm.functions.field import Field
 from fredholm.rules.base import AbstractRule
 
@@ -66,6 +68,7 @@ class Quality(eqx.Module):
     uncertainty: float  # how much of the largest of `equations` may come from the integrals, at twice the standard error
     regions: tuple[Region, ...] = ()  # eighths of the points, from early to late, along each axis; empty where x is no point
     moments: Moments | None = None  # of the residual on given rows, where `equations` is NaN
+    kinks: str = ""  # why the residual means nothing, where a form has kinks that its derivatives do not see
 
     @property
     def residual(self) -> float:
@@ -99,7 +102,8 @@ def qualities(equations: Sequence[Equation], fields: Sequence[Field], has_rules:
         worst = [max(one.shares) for one in others]
         conditions, data = (tuple(w for w, is_one in zip(worst, is_data, strict=True) if is_one == kind) for kind in (False, True))
         seen = moments(equation, u) if any(map(math.isnan, own.shares)) else None
-        found.append(Quality(own.shares, conditions, data, own.uncertainty, own.regions, seen))
+        unseen = kinks(equation, u) if isinstance(u.network, Formed) else ""
+        found.append(Quality(own.shares, conditions, data, own.uncertainty, own.regions, seen, unseen))
     return found
 
 

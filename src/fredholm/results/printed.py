@@ -152,10 +152,14 @@ def _qualities(solution: Measured) -> tuple[list[Quality], str]:
 def _status(solution: Measured, found: Sequence[Quality]) -> str:
     ended = next((entry.status.value for entry in solution.status if not entry.status.is_failure), "every seed failed")
     good, seeds = int(solution.good.sum()), len(solution.seeds)
-    well = sum(is_good and not quality.worst > LARGE for quality, is_good in zip(found, solution.good, strict=True)) if found else good
+    well = (
+        sum(is_good and not quality.worst > LARGE and not quality.kinks for quality, is_good in zip(found, solution.good, strict=True))
+        if found
+        else good
+    )
     text = f"{ended}; {well} of {seeds} seeds succeeded"
     if well < good:
-        text += f", {good - well} trained to a residual above {share(LARGE)}"
+        text += f", {good - well} trained to a residual " + ("without meaning" if found[0].kinks else f"above {share(LARGE)}")
     return f"{text}, {solution.steps} step{'s' * (solution.steps != 1)} in {solution.seconds:.1f} s"
 
 
@@ -163,7 +167,7 @@ def _warnings(found: Sequence[Quality]) -> list[str]:
     """Loud words where a seed does not solve the equation or meet its conditions."""
     residual = max((one.known for one in found if not math.isnan(one.known)), default=math.nan)
     condition = max((max(one.conditions, default=0.0) for one in found), default=0.0)
-    texts = []
+    texts = [f"THE RESIDUAL MEANS NOTHING: {one.kinks}" for one in found[:1] if one.kinks]
     if residual > LARGE:
         texts.append(f"u DOES NOT SOLVE THE EQUATION: the residual is {share(residual)} of its terms. print(solution.diagnose()) says why.")
     if condition > LARGE:

@@ -54,6 +54,7 @@ GENTLE = Muon(3e-3)  # for long runs where parts of u are free: in 10 000 steps 
 ALL_PAIRS = DoubleSampling("all")  # unbiased like two halves, with less noise from the same nodes
 PLAIN = 1e-3  # random nodes whose error exceeds this share of the limit get one size more: the solution is rougher than the pilot's u
 CLOSE = 1.5  # fewer nodes are preferred up to this ratio of noises: they leave room for more points x, which add noise too
+MANY_NODES, FEWER = 16, 2.0  # so many random nodes are compared with fewer, whose noise must be smaller by this factor at an equal cost
 LONG = 5000  # from this number of steps on random nodes get one size more: u becomes rougher and more exact in a long training
 FOREVER = 10**9  # steps of the pilot's training, which a callback ends
 
@@ -85,10 +86,11 @@ class _Until(AbstractCallback):
 
 
 class Pilot:
-    """A short training of one seed, and measurements on the network that it produces."""
+    """A short training of one seed, and measurements on the network that it produces. `is_rough` where the solution is known not to be
+    smooth, though that network is."""
 
-    def __init__(self, auto: Auto, settings: RunSettings):
-        self.auto, self.evaluations = auto, 0
+    def __init__(self, auto: Auto, settings: RunSettings, is_rough: bool = False):
+        self.auto, self.evaluations, self.is_rough = auto, 0, is_rough
         self.problem = in_units(settings.problem.for_seed(settings.seeds[0]), settings.network.residual_units)
         self.measures = measures_of(self.problem)
         # Conditions get the same rule, so it must suit their integrals too.
@@ -184,8 +186,9 @@ class Pilot:
         return noise_to_signal(self.problem, self.u, method, self.problem.rules(rule))
 
 
-def choose(auto: Auto, settings: RunSettings, wanted: Collection[str]) -> Choice:
-    """Runs the pilot and replaces the method, and those of rule, optimizer, batch and average that are in `wanted`."""
+def choose(auto: Auto, settings: RunSettings, wanted: Collection[str], is_rough: bool = False) -> Choice:
+    """Runs the pilot and replaces the method, and those of rule, optimizer, batch and average that are in `wanted`. `is_rough` where a
+    series has shown that the solution is not smooth."""
     begin = time.perf_counter()
     reasons: list[str] = []
     problem, steps = settings.problem, settings.steps
@@ -198,7 +201,7 @@ def choose(auto: Auto, settings: RunSettings, wanted: Collection[str]) -> Choice
             if "batch" in wanted:
                 reasons.append(f"batch {batch}: the default, since there is no integral to set the cost of an x")
         else:
-            pilot = Pilot(auto, settings)
+            pilot = Pilot(auto, settings, is_rough)
             method, rule = _method_and_rule(auto, pilot, rule, steps, reasons)
             batch = _batch(auto, pilot, method, rule, reasons) if "batch" in wanted else settings.batch
             evaluations, wanders = pilot.evaluations, pilot.leaves_functions_free and steps >= LONG
@@ -241,8 +244,11 @@ def accepts(method: AbstractMethod, problem: Equation, rule: AbstractRule) -> bo
     return all(rule.fits(measure) for one in (problem, *problem.conditions) for measure in measures_of(one, without_rule=True))
 
 
-def candidates(measures: Sequence[AbstractDomain]) -> list[AbstractRule]:
-    """Accurate rules that fit the measures, fewest nodes first: without noise on one or two axes, randomised nets on more."""
+def candidates(measures: Sequence[AbstractDomain], is_rough: bool = False) -> list[AbstractRule]:
+    """Accurate rules that fit the measures, fewest nodes first: without noise on one or two axes, randomised nets on more.
+
+    Where the solution is rough, nodes that stay where they are miss its kinks and jumps always by the same amount. So they move.
+    """
     axes = max((sum(not isinstance(base, Atoms) for base in measure.bases) for measure in measures), default=0)
     if any(measure.samples is not None for measure in measures):
         rules: list[AbstractRule] = []  # given samples are random
@@ -250,6 +256,8 @@ def candidates(measures: Sequence[AbstractDomain]) -> list[AbstractRule]:
         rules = [Even(1)]  # every atom
     elif axes == 1 and all(map(can_turn, measures)):
         rules = [Even(n, Rotation()) for n in (16, 32, 64)]
+    elif axes <= 2 and is_rough and all(base == Base.UNIT for measure in measures for base in measure.bases):
+        rules = [Even(n, Shift()) for n in (8, 16)] if axes == 1 else [_net(n) for n in (16, 64)]
     elif axes <= 2:
         rules = [Gauss(n) for n in ((8, 16, 32) if axes == 1 else (4, 8, 12))]
     else:
@@ -280,11 +288,29 @@ def _net(n: int) -> AbstractRule:
 def _method_and_rule(
     auto: Auto, pilot: Pilot, given: AbstractRule | None, steps: int, reasons: list[str]
 ) -> tuple[AbstractMethod, AbstractRule]:
-    """The standard loss where its bias is small enough, else an unbiased method with the nodes that give the least noisy gradient."""
-    if auto.using is None or auto.using.is_biased:
-        rule = _quiet_rule(auto, pilot, given, steps, reasons)
-        if rule is not None:
-            return auto.using or Standard(), rule
+    """The standard loss where its bias is small enough, else an unbiased method with the nodes that give the least noisy gradient.
+
+    Where many random nodes make the bias small, an unbiased method with few leaves a step more points x: the noise of both decides.
+    """
+    rule = _quiet_rule(auto, pilot, given, steps, reasons) if auto.using is None or auto.using.is_biased else None
+    if rule is None:
+        return _unbiased_choice(auto, pilot, given, reasons)
+    if given is not None or auto.using is not None or not rule.is_random or rule.size(pilot.measures[0]) < MANY_NODES:
+        return auto.using or Standard(), rule
+    also: list[str] = []
+    method, fewer = _unbiased_choice(auto, pilot, None, also)
+    quiet, other = (pilot.noise_of_one_x(one, own) * pilot.cost(one, own).of_step(1) for one, own in ((Standard(), rule), (method, fewer)))
+    if not quiet > FEWER * other:
+        return Standard(), rule
+    reasons[:] = [
+        f"not Standard() with {rule!r}: at an equal cost its gradient has {quiet / other:.1f} times the noise of the following",
+        *also,
+    ]
+    return method, fewer
+
+
+def _unbiased_choice(auto: Auto, pilot: Pilot, given: AbstractRule | None, reasons: list[str]) -> tuple[AbstractMethod, AbstractRule]:
+    """An unbiased method, unless one is asked for, and the nodes that give its gradient the least noise at an equal cost."""
     method = auto.using or _unbiased(pilot, given, reasons)
     if given is not None:
         return method, given
@@ -305,7 +331,9 @@ def _quiet_rule(auto: Auto, pilot: Pilot, given: AbstractRule | None, steps: int
     if given is not None:
         tried = [given]
     else:
-        tried = [rule for rule in candidates(pilot.all_measures) if pilot.cost(Standard(), rule).of_step(FEWEST) <= auto.points]
+        tried = [
+            rule for rule in candidates(pilot.all_measures, pilot.is_rough) if pilot.cost(Standard(), rule).of_step(FEWEST) <= auto.points
+        ]
     found: list[float] = []
     for index, rule in enumerate(tried):
         found.append(pilot.error(rule))
