@@ -54,7 +54,7 @@ GENTLE = Muon(3e-3)  # for long runs where parts of u are free: in 10 000 steps 
 ALL_PAIRS = DoubleSampling("all")  # unbiased like two halves, with less noise from the same nodes
 PLAIN = 1e-3  # random nodes whose error exceeds this share of the limit get one size more: the solution is rougher than the pilot's u
 CLOSE = 1.5  # fewer nodes are preferred up to this ratio of noises: they leave room for more points x, which add noise too
-MANY_NODES, FEWER = 16, 2.0  # so many random nodes are compared with fewer, whose noise must be smaller by this factor at an equal cost
+MANY_NODES, FEWER = 16, 4.0  # so many random nodes are compared with fewer, whose noise must be smaller by this factor at an equal cost
 LONG = 5000  # from this number of steps on random nodes get one size more: u becomes rougher and more exact in a long training
 FOREVER = 10**9  # steps of the pilot's training, which a callback ends
 
@@ -295,7 +295,8 @@ def _method_and_rule(
     rule = _quiet_rule(auto, pilot, given, steps, reasons) if auto.using is None or auto.using.is_biased else None
     if rule is None:
         return _unbiased_choice(auto, pilot, given, reasons)
-    if given is not None or auto.using is not None or not rule.is_random or rule.size(pilot.measures[0]) < MANY_NODES:
+    is_open = given is None and auto.using is None and not pilot.problem.is_weak
+    if not (is_open and rule.is_random and rule.size(pilot.measures[0]) >= MANY_NODES):
         return auto.using or Standard(), rule
     also: list[str] = []
     method, fewer = _unbiased_choice(auto, pilot, None, also)
