@@ -110,6 +110,18 @@ def test_random_nodes_that_are_only_just_good_enough_get_one_size_more():
     assert _quiet_rule(auto, fixed, fr.MonteCarlo(8), 100, []) == fr.MonteCarlo(8), "noise by its variance"
 
 
+def test_many_nodes_for_few_points_give_way_to_few_nodes_for_many():
+    """A basket of five prices that jump got Standard() with 64 nodes for 384 x, where points x made most of the noise."""
+    pilot = Pilot(AUTO, settings_of(ROUGH, AUTO, network=NETWORK))
+    pilot.error = lambda rule: (1e-6 if rule.size(pilot.measures[0]) >= 16 else 2.0) * AUTO.bias
+    pilot.noise = lambda method, rule: 1.0
+    for noise_of_few, wanted in ((1.0, fr.DelayedTarget()), (1e3, fr.Standard())):
+        pilot.noise_of_one_x = lambda method, rule, few=noise_of_few: 1.0 if method == fr.Standard() else few
+        method, rule = _method_and_rule(AUTO, pilot, None, 100, reasons := [])
+        assert method == wanted, reasons
+        assert (rule == fr.MonteCarlo(1)) == (wanted == fr.DelayedTarget()), reasons
+
+
 def test_the_rule_suits_the_integrals_of_conditions_too():
     """A ring can be rotated and a box cannot; the same rule is for both."""
     ring = fr.Circle((0.0, 0.0, 0.0), 1.0, (0.0, 0.0, 1.0))
