@@ -333,7 +333,7 @@ class IntegralCondition(AbstractCondition):
 
 def _integrals(name: str, given: Integral | Sequence[Integral]) -> tuple[Integral, ...]:
     """One integral or several."""
-    found = tuple(given) if isinstance(given, (list, tuple)) else (given,)
+    found: tuple[Any, ...] = tuple(given) if isinstance(given, (list, tuple)) else (given,)
     if not all(isinstance(one, Integral) for one in found):
         raise ValueError(f"{name}: got {given!r}; expected an Integral(over, g), or several.")
     return found

@@ -49,7 +49,7 @@ def described(solution: Measured, reasons: Sequence[str]) -> Lines:
         lines += [("WARNING", text) for text in _warnings(kept)]
     elif why_not:
         lines.append(("residual", why_not))
-    lines += trusted(solution)
+    lines += [] if any(one.kinks for one in kept) else trusted(solution)  # both go by the residual
     score = solution.score()
     if score is not None:
         name, (mean, low, high) = score
