@@ -75,6 +75,10 @@ class Condition(AbstractCondition):
         integrals: Integral | Sequence[Integral] = (),
     ):
         self.exact, self.integrals = instance("Condition exact", exact, bool, "True"), _integrals("Condition integrals", integrals)
+        if self.exact and self.integrals:
+            raise ValueError(
+                "Condition exact: got True for a condition with integrals; only values and slopes can be built in. Leave it out."
+            )
         self.at, self.value, self.of = _domain("Condition at", at), checked_value("Condition value", value), _function("Condition of", of)
         self.weight, self.batch = _weight_and_batch("Condition", weight, batch)
 
