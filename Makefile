@@ -87,6 +87,7 @@ bench: $(BENCH)/.ready .venv-idesolver/.ready  ## Speed beside PyTorch and other
 	$(BENCH)/bin/python benchmarks/peers.py --write
 	$(BENCH)/bin/python benchmarks/dimension.py --write
 	$(BENCH)/bin/python benchmarks/scaling.py --write
+	$(BENCH)/bin/python benchmarks/devices.py --write
 	$(BENCH)/bin/python benchmarks/startup.py --write
 	$(BENCH)/bin/python benchmarks/overhead.py --write
 

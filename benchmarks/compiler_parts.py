@@ -87,7 +87,7 @@ AS_IT_IS = "as it is"
 PARTS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
     "`rows_times`, one product under every batch": lambda: mock.patch.object(mlp, "rows_times", lambda x, weights: x @ weights),
     "the narrower factor transposed": plain_columns,
-    "a large batch in tiles": lambda: mock.patch.object(training, "in_tiles", lambda step, *given: step),
+    "a large batch in tiles": lambda: mock.patch.object(training, "shared_out", lambda step, *given: step),
     "seeds in blocks": lambda: mock.patch.object(training, "seeds_at_once", lambda seeds, largest: seeds),
     "`evaluated`, value and derivative from one pass": lambda: mock.patch.object(delayed_target, "evaluated", lambda u, x: u),
 }

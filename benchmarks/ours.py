@@ -6,6 +6,7 @@ from typing import Any
 import jax
 
 import fredholm as fr
+from fredholm.methods.sharing import Sharing
 from fredholm.training.settings import settings_of
 from fredholm.training.step import compile_chunk
 from fredholm.training.training import Training
@@ -24,8 +25,8 @@ class Ours:
     def __init__(self, equation: fr.Equation, seeds: int, tile: int | None = None, **keywords: Any):
         self.training = own = training(equation, seeds, **keywords)
         if tile is not None:
-            own.one_step = replace(own.one_step, tile=tile)
-            own._chunk = compile_chunk(own.one_step, own.static, own.settings.problem, own.mesh, 1, False)
+            own.one_step = replace(own.one_step, sharing=Sharing(own.layout.points, tile))
+            own._chunk = compile_chunk(own.one_step, own.static, own.settings.problem, own.layout, 1, False)
 
     def __call__(self, steps: int) -> None:
         stop = self.training.step + steps
@@ -41,7 +42,7 @@ class Ours:
     def memory(self) -> int:
         """Bytes that a chunk of steps has at once: the state that goes in, that which comes out, and what is between, on all devices."""
         used = self.lowered().compile().memory_analysis()
-        return self.training.mesh.size * (used.argument_size_in_bytes + used.temp_size_in_bytes + used.output_size_in_bytes)
+        return self.training.layout.mesh.size * (used.argument_size_in_bytes + used.temp_size_in_bytes + used.output_size_in_bytes)
 
 
 def flatten_seeds(tree: Any) -> list[jax.Array]:

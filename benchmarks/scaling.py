@@ -59,7 +59,7 @@ def measure(sweep: str, rounds: int, least: float) -> dict[str, Any]:
     found = {"values": list(SWEEPS[sweep][1]), "seconds": list(seconds.values()), "bytes": list(memory.values())}
     if sweep == "x at once":
         own, seeds = setting(sweep, LARGE)
-        found["chosen"] = Ours(own.equation(), seeds, **own.keywords()).training.one_step.tile or LARGE
+        found["chosen"] = Ours(own.equation(), seeds, **own.keywords()).training.one_step.sharing.tile or LARGE
     return found
 
 

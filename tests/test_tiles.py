@@ -2,12 +2,13 @@
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import fredholm as fr
 from fredholm.functions.field import Field
-from fredholm.methods.protocol import equal_parts
+from fredholm.methods.sharing import Share, Sharing, mean_in_tiles
 from fredholm.training import tiling
 from fredholm.training.devices import CACHED, points_at_once
 from fredholm.training.settings import settings_of
@@ -43,34 +44,35 @@ def test_loss_and_gradient_are_the_same_a_few_points_at_a_time(equation, method,
     u = Field(fr.MLP(8, 2).build(equation.inputs, equation.outputs, jax.random.key(1)), {}, equation.inputs, equation.outputs)
     other = Field(fr.MLP(8, 2).build(equation.inputs, equation.outputs, jax.random.key(2)), {}, equation.inputs, equation.outputs)
     compute = jax.jit(
-        lambda tile: method.loss_and_gradient(u, method.init(other), equation, rules, 12, jax.random.key(3), tile),
+        lambda tile: method.loss_and_gradient(u, method.init(other), equation, rules, 12, jax.random.key(3), Sharing(tile=tile)),
         static_argnums=0,
     )
-    whole, *tiled = (compute(tile) for tile in (12, 6, 3, 1))
+    whole, *tiled = (compute(tile) for tile in (None, 6, 5, 1))
     for found in tiled:
         jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=2e-5, atol=2e-6), found, whole)
 
 
 def test_no_array_of_a_step_has_more_points_than_go_tile():
     def step(tile):
-        return jax.make_jaxpr(lambda u: fr.Standard().loss_and_gradient(u, None, WEAK, rules, 60, jax.random.key(0), tile))(u)
+        return jax.make_jaxpr(lambda u: fr.Standard().loss_and_gradient(u, None, WEAK, rules, 60, jax.random.key(0), Sharing(tile=tile)))(u)
 
     rules = WEAK.rules(fr.MonteCarlo(10))
     u = Field(fr.MLP(16, 2).build(2, 1, jax.random.key(1)), {}, 2, 1)
-    assert "f32[60,10,16]" in str(step(60))
+    assert "f32[60,10,16]" in str(step(None))
     assert "f32[60,10,16]" not in str(step(5))
     assert "f32[5,10,16]" in str(step(5))
 
 
-def test_parts_are_equal_and_neither_too_large_nor_much_too_small():
-    for count in range(1, 200):
-        for at_most in range(1, 60):
-            parts = equal_parts(count, at_most)
-            assert count % parts == 0
-            if parts > 1:
-                assert count // parts <= at_most < 4 * (count // parts)
-    assert equal_parts(400, 5) == 80
-    assert equal_parts(101, 50) == 1  # 101 is prime: the whole rather than one at a time
+def test_a_mean_in_tiles_counts_every_point_once_whatever_their_number():
+    for count, tile in ((400, 5), (101, 50), (7, 3), (5, 4), (1, 1)):
+        share, sizes = Share.of(WEAK, (), jnp.arange(float(count)) ** 2, jax.random.split(jax.random.key(0), count)), []
+
+        def mean(share, sizes=sizes):
+            sizes.append(len(share.points))
+            return share.mean(share.points)
+
+        np.testing.assert_allclose(mean_in_tiles(mean, share, tile), np.mean(share.points), rtol=1e-5)
+        assert tile / 2 < sizes[-1] <= tile
 
 
 def test_a_batch_that_fits_is_left_whole():
@@ -88,8 +90,8 @@ def test_a_large_step_is_trained_in_tiles_with_the_same_answer(monkeypatch):
     tiled = training(fr.MonteCarlo(16), 2000)
     monkeypatch.setattr(tiling, "points_at_once", lambda batch, largest: batch)
     whole = training(fr.MonteCarlo(16), 2000)
-    assert whole.one_step.tile is None
-    assert equal_parts(2000, tiled.one_step.tile) >= 16
+    assert whole.one_step.sharing.tile is None
+    assert -(-2000 // tiled.one_step.sharing.tile) >= 16
     for one in (whole, tiled):
         while one.step < 40:
             one.advance(40)
@@ -97,11 +99,11 @@ def test_a_large_step_is_trained_in_tiles_with_the_same_answer(monkeypatch):
 
 
 def test_nodes_that_all_points_share_are_not_evaluated_again_for_every_tile():
-    assert training(fr.Shared(fr.MonteCarlo(4000)), 4000).one_step.tile is None
-    assert training(fr.Shared(fr.MonteCarlo(4)), 4000).one_step.tile is not None
+    assert training(fr.Shared(fr.MonteCarlo(4000)), 4000).one_step.sharing.tile is None
+    assert training(fr.Shared(fr.MonteCarlo(4)), 4000).one_step.sharing.tile is not None
 
 
 def test_many_points_of_a_condition_neither_cut_the_equation_nor_hold_it_together():
     many = eqx.tree_at(lambda equation: equation.conditions, EQUATION, (fr.Condition(UNIT, 1.0, batch=20_000),))
-    assert training(fr.MonteCarlo(2), 20, many).one_step.tile is None
-    assert equal_parts(2000, training(fr.MonteCarlo(16), 2000, many).one_step.tile) >= 16
+    assert training(fr.MonteCarlo(2), 20, many).one_step.sharing.tile is None
+    assert -(-2000 // training(fr.MonteCarlo(16), 2000, many).one_step.sharing.tile) >= 16

@@ -36,6 +36,7 @@ from fredholm.training.callbacks import AbstractCallback, AllFailed, Checkpoints
 from fredholm.training.choice import choose
 from fredholm.training.engine import AbstractEngine
 from fredholm.training.fitting import fitted
+from fredholm.training.processes import is_first
 from fredholm.training.progress import Shown, announce
 from fredholm.training.record import RunRecord, SavedRun
 from fredholm.training.settings import RunSettings, is_plain, open_to_auto, resolve, time_budget
@@ -138,7 +139,8 @@ def solve(
     """
     refuse_unknown("solve", solve, unknown)
     budget = TimeBudget(time_budget(minutes))  # it starts here: the pilot counts too
-    folder = None if out is None else RunFolder.free(out)
+    folder = None if out is None or not is_first() else RunFolder.free(out)
+    progress = progress if is_first() else False
     given = Defaults(method, rule, network if start is None else network_from(start, problem, network), optimizer, steps, batch, average)
     _check_callbacks(callbacks)
     _check_kinds(label=label, origin=origin, throw=throw, progress=progress, checkpoint_every=checkpoint_every)

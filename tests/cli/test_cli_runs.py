@@ -173,7 +173,7 @@ def test_full_disk_says_what_was_kept(monkeypatch, capsys):
     assert main(["solve", "volterra", *TINY, "--checkpoint-every", "10", "--out", "run"]) == 1
     error = capsys.readouterr().err
     assert "No space left on device" in error
-    assert "Kept: the state of step 20; with room on the disk, continue with: fredholm resume run" in error
+    assert "Kept: the state of step 20. Continue with: fredholm resume run" in error
     room[0] = 0
     assert main(["solve", "volterra", *TINY, "--out", "full"]) == 1
     assert "Nothing was kept" in capsys.readouterr().err

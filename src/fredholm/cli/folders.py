@@ -16,6 +16,7 @@ from fredholm.equation.files import is_file, split, user_code
 from fredholm.results.errors import Interrupted
 from fredholm.storage.run_folder import RunFolder
 from fredholm.study.result import steps_done
+from fredholm.training.processes import LostProcessError
 
 logger = logging.getLogger("fredholm")
 
@@ -78,9 +79,11 @@ def training_in(path: Path, problem: str | None) -> Iterator[None]:
             yield
     except Interrupted as error:
         raise Paused(f"interrupted at step {error.solution.steps}; its state is saved. Continue with: {again}") from error
+    except LostProcessError as error:
+        raise CommandError(f"{error}; all processes end. {kept(path, again)}") from error
     except OSError as error:
         place = f" {error.filename}" if error.filename else ""
-        raise CommandError(f"cannot save{place}: {error.strerror or error}. {kept(path, again)}") from error
+        raise CommandError(f"cannot save{place}: {error.strerror or error}. Make room on the disk. {kept(path, again)}") from error
     except (MemoryError, jax.errors.JaxRuntimeError) as error:
         reason = str(error) or "out of memory"
         raise CommandError(f"the training failed: {reason}. Try a smaller --batch, --n or --width. {kept(path, again)}") from error
@@ -92,7 +95,7 @@ def kept(path: Path, again: str) -> str:
         step = RunFolder(path).read_checkpoint()[1]
     except (OSError, ValueError):
         return "Nothing was kept."
-    return f"Kept: the state of step {step}; with room on the disk, continue with: {again}"
+    return f"Kept: the state of step {step}. Continue with: {again}"
 
 
 def ended(failed: list[str]) -> int:

@@ -118,6 +118,8 @@ def _add_solve(commands: _Commands) -> None:
     _add_problem(solve)
     _add_training(solve)
     solve.add_argument("--label", metavar="TEXT", help="what the run is called in tables and pictures")
+    together = "one of several processes that train this run together, started by srun, mpirun or torchrun (docs/cluster.md)"
+    solve.add_argument("--distributed", action="store_true", help=together)
 
 
 def _add_compare(commands: _Commands) -> None:
@@ -246,6 +248,8 @@ def _add_where(parser: Parser) -> None:
     parser.add_argument("--workers", metavar="K", type=_typed(int), help="number of parallel processes (default: one run after the other)")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="a Dask scheduler, tcp://host:8786; see docs/cluster.md")
     parser.add_argument("--cores", metavar="N", type=_typed(int), help="CPU cores of each parallel run")
+    one = "with --scheduler: each run on one device of its worker, a thread of the worker for each (default: on all its devices)"
+    parser.add_argument("--one-device", action="store_true", help=one)
     _add_checkpoints(parser)
 
 

@@ -8,14 +8,16 @@ import warnings
 import jax
 
 from fredholm.training.devices import use_all_cores
+from fredholm.training.processes import join
 from fredholm.training.program_cache import keep_programs
 from fredholm.training.status import ProblemWarning
 
 logger = logging.getLogger("fredholm")
 
 
-def start_jax() -> None:
-    """Every core a device, and compiled programs kept between commands. A program that started JAX before us keeps its devices."""
+def start_jax(is_distributed: bool = False) -> None:
+    """Every core a device, and compiled programs kept between commands. A program that started JAX before us keeps its devices. With
+    `is_distributed` the devices are those of all processes of the run."""
     with contextlib.suppress(RuntimeError):
         use_all_cores()
     if getattr(jax.config, "jax_compilation_cache_dir", None) is None:
@@ -23,6 +25,8 @@ def start_jax() -> None:
             keep_programs()
         except (OSError, ValueError) as error:
             logger.info("no cache of compiled programs: %s", error)
+    if is_distributed:
+        join()
 
 
 class _Lines(logging.Handler):

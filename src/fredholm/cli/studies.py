@@ -107,6 +107,7 @@ def run_here(folder: StudyFolder, options: Namespace) -> dict[str, Outcome]:
     again = shlex.join(["fredholm", *options.command])
     try:
         where: Any = {name: getattr(options, name, None) for name in ("workers", "scheduler", "cores", "checkpoint_every")}
+        where["one_device"] = bool(getattr(options, "one_device", False))
         return run_study(folder, **where)
     except Interrupted as error:
         raise Paused(f"interrupted at step {error.solution.steps} of a run; it is saved. Continue with: {again}") from error

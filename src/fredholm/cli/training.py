@@ -13,6 +13,7 @@ from fredholm.methods.protocol import AbstractMethod
 from fredholm.storage.files import file_name
 from fredholm.storage.run_folder import RunFolder
 from fredholm.study.comparison import compare as compare_methods
+from fredholm.training.processes import is_first
 from fredholm.training.settings import GENERAL
 
 
@@ -20,6 +21,9 @@ def solve(options: Namespace) -> int:
     """`fredholm solve`."""
     problem = problem_of(options.problem, options.set, options.published)
     method, keywords = method_of(problem, options.method, options), keywords_of(problem, options)
+    if not is_first():  # it computes, and the first process writes and prints
+        solve_equation(problem, method, **keywords, throw=False)
+        return 0
     folder = folder_for(options.problem, options.out)
     with training_in(folder, options.problem):
         solution = solve_equation(

@@ -1,7 +1,7 @@
 r"""The base class of methods: a pair of rows (a, b) at one x, whose gradient is $2\,\mathbb{E}[\partial a^\top b]$."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 import equinox as eqx
@@ -11,10 +11,11 @@ from jaxtyping import Array, Float, Int, Key, PyTree
 
 from fredholm.common.findings import Finding
 from fredholm.domains.base import AbstractDomain
-from fredholm.equation.equation import Equation, residuals
+from fredholm.equation.equation import Equation
 from fredholm.equation.estimate import independent_residuals
 from fredholm.equation.residual import AbstractCondition, AbstractResidual, Place
 from fredholm.functions.field import Field, Function
+from fredholm.methods.sharing import WHOLE, Share, Sharing, mean_in_tiles, shares
 from fredholm.optimizers.protocol import AbstractOptimizer
 from fredholm.rules.base import AbstractRule
 
@@ -77,58 +78,6 @@ class Trained(eqx.Module):
     batch: int
     steps: int  # the number of steps done
     optimizer: AbstractOptimizer | None  # None where it was the user's own and is unknown
-
-
-class Share(eqx.Module):
-    """The share of one residual, the equation or a condition, in a step: its part of the loss is a mean over these points."""
-
-    residual: AbstractResidual
-    rules: Sequence[AbstractRule]
-    points: PyTree  # stacked
-    keys: Key[Array, "n"]  # of the nodes at each of them
-    weights: Float[Array, "n"] | None = None  # of the points in the mean; None: all alike
-
-    def at(self, points: PyTree, keys: Key[Array, "k"], weights: Float[Array, "k"] | None = None) -> "Share":
-        """The same at other points."""
-        return Share(self.residual, self.rules, points, keys, weights)
-
-
-def shares(equation: Equation, rules: Sequence[AbstractRule], batch: int, key: Key[Array, ""]) -> list[Share]:
-    """All random points of a step. The nodes at each point are drawn later, from the keys."""
-    key_points, key_nodes, key_conditions, key_step = jax.random.split(key, 4)
-    points, weights = jax.vmap(equation.domain.weighted_sample)(jax.random.split(key_points, batch))
-    rules = [rule.in_step(jax.random.fold_in(key_step, index)) for index, rule in enumerate(rules)]
-    (_, own), *others = residuals(equation, rules)
-    drawn = [Share(equation, own, points, jax.random.split(key_nodes, batch), weights)]
-    for index, (condition, own) in enumerate(others):
-        key = jax.random.fold_in(key_conditions, index)
-        assert isinstance(condition, AbstractCondition)
-        points = condition.points(batch, own, key)
-        drawn.append(Share(condition, own, points, jax.random.split(jax.random.fold_in(key, 0), len(jax.tree.leaves(points)[0]))))
-    return drawn
-
-
-def mean_in_tiles(mean: Callable[[Share], PyTree], share: Share, tile: int) -> PyTree:
-    """A mean over the points of a share, computed in tiles of at most `tile` points."""
-
-    def add(total: PyTree, drawn: tuple[PyTree, Array, Array | None]) -> tuple[PyTree, None]:
-        return jax.tree.map(jnp.add, total, mean(share.at(*drawn))), None
-
-    tiles = equal_parts(share.keys.size, tile)
-    if tiles == 1:
-        return mean(share)
-    zeros = jax.tree.map(lambda value: jnp.zeros(value.shape, value.dtype), jax.eval_shape(lambda: mean(share)))
-    cut = jax.tree.map(
-        lambda values: values.reshape(tiles, len(values) // tiles, *values.shape[1:]), (share.points, share.keys, share.weights)
-    )
-    total, _ = jax.lax.scan(add, zeros, cut)
-    return jax.tree.map(lambda value: value / tiles, total)
-
-
-def equal_parts(count: int, at_most: int) -> int:
-    """The number of equal parts of at most `at_most` each; 1 where each part would be smaller than a quarter of `at_most`."""
-    size = max(size for size in range(1, min(count, at_most) + 1) if count % size == 0)
-    return count // size if 4 * size > at_most or size == count else 1
 
 
 class AbstractMethod(eqx.Module, Generic[State]):
@@ -253,14 +202,15 @@ class AbstractMethod(eqx.Module, Generic[State]):
         rules: Sequence[AbstractRule],
         batch: int,
         key: Key[Array, ""],
-        tile: int | None = None,
+        sharing: Sharing = WHOLE,
     ) -> tuple[tuple[Float[Array, ""], Info], PyTree]:
         """`loss` with its gradient by u, in the structure of u.
 
-        With a `tile`, the forward and the backward pass run on that many x at a time. The x and the nodes are the same, and the sums are
-        in another order. The memory is that of one tile. Conditions have their own points and are not cut into tiles.
+        With a `sharing`, each device does the forward and the backward pass of its points, a tile at a time, and the sums are added up.
+        The x and the nodes are the same, and the sums are in another order. The memory is that of one tile. Conditions have their own
+        points and are not cut into tiles.
         """
-        if tile is None or tile >= batch:
+        if sharing == WHOLE:
             return eqx.filter_value_and_grad(self.loss, has_aux=True)(u, state, equation, rules, batch, key)
 
         def of(share: Share) -> tuple[Info, PyTree]:
@@ -270,27 +220,27 @@ class AbstractMethod(eqx.Module, Generic[State]):
             (_, info), gradient = eqx.filter_value_and_grad(loss, has_aux=True)(u)
             return info, gradient
 
-        own, *others = shares(equation, rules, batch, key)
-        found = [mean_in_tiles(of, own, tile), *map(of, others)]
-        return summed([info for info, _ in found]), jax.tree.map(lambda *parts: sum(parts), *(gradient for _, gradient in found))
+        own, *others = shares(equation, rules, batch, key, sharing)
+        found = [mean_in_tiles(of, own, sharing.tile), *map(of, others)]
+        info, gradient = summed([info for info, _ in found])[1], jax.tree.map(lambda *parts: sum(parts), *(part for _, part in found))
+        info, gradient = sharing.total((info, gradient))
+        return summed([info]), gradient
 
-    def weighted_rows(
-        self, u: Function, state: State, share: Share, x: Place, key: Key[Array, ""], weight: Float[Array, ""] | None = None
-    ) -> Mapping[str, Rows]:
-        """The rows at one x of a share, by the name of their part of the loss, with the weight of this x or of a condition in theirs."""
+    def weighted_rows(self, u: Function, state: State, share: Share, x: Place, key: Key[Array, ""]) -> Mapping[str, Rows]:
+        """The rows at one x of a share, by the name of their part of the loss, with the weight of a condition in theirs."""
         rows = self.rows(u, state, share.residual, share.rules, x, key)
         if not isinstance(share.residual, AbstractCondition):
-            return rows if weight is None else {name: Rows(one.a, one.b, weight * one.weight) for name, one in rows.items()}
+            return rows
         own = rows["residual"]
         return {"conditions": Rows(own.a, own.b, share.residual.weight * own.weight)}
 
     def mean(self, u: Function, state: State, share: Share) -> Info:
         """The parts of the loss of one share: means over its points."""
 
-        def at_one_point(x: Place, key: Key[Array, ""], weight: Float[Array, ""] | None) -> Info:
-            return {name: part.loss() for name, part in self.weighted_rows(u, state, share, x, key, weight).items()}
+        def at_one_point(x: Place, key: Key[Array, ""]) -> Info:
+            return {name: part.loss() for name, part in self.weighted_rows(u, state, share, x, key).items()}
 
-        return {name: jnp.mean(values) for name, values in jax.vmap(at_one_point)(share.points, share.keys, share.weights).items()}
+        return {name: share.mean(values) for name, values in jax.vmap(at_one_point)(share.points, share.keys).items()}
 
 
 def summed(found: Sequence[Info]) -> tuple[Float[Array, ""], Info]:

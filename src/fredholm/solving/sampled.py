@@ -15,12 +15,13 @@ from fredholm.common.keys import Keys, seed_keys
 from fredholm.equation.equation import Equation
 from fredholm.equation.probe import fresh, probe_points
 from fredholm.functions.field import Field
-from fredholm.methods.protocol import mean_in_tiles, shares
+from fredholm.methods.sharing import Sharing, mean_in_tiles, shares
 from fredholm.solving.sums import GROUPS, Newton, Solution, Sums, is_affine, solved, system_of
 from fredholm.storage.files import Arrays
 from fredholm.storage.run_folder import flatten
-from fredholm.training.devices import EVERYWHERE, SEEDS, over_seeds, place, points_at_once, seed_mesh
+from fredholm.training.devices import Layout, over_seeds, place, points_at_once
 from fredholm.training.engine import AbstractEngine
+from fredholm.training.processes import agreed
 from fredholm.training.recording import Recorder
 from fredholm.training.settings import RunSettings
 from fredholm.training.status import SeedStatus, Status
@@ -48,12 +49,13 @@ class SumsSolve(AbstractEngine):
 
     def __init__(self, settings: RunSettings):
         self.settings = settings
-        self.mesh = seed_mesh(len(settings.seeds))
         keys, equation, u = self._begun(seed_keys(settings.seeds))
         arrays, self._static = eqx.partition(u, eqx.is_array)
-        self._u, self._keys = place(arrays, self.mesh), place(keys, self.mesh)
+        parameters = sum(leaf.size for leaf in jax.tree.leaves(arrays)) // len(settings.seeds)
+        self.layout = Layout.of(len(settings.seeds), settings.batch, settings.batch * parameters**2)
+        self._u, self._keys = place(arrays, self.layout), place(keys, self.layout)
         equation_arrays, self._equation_static = eqx.partition(equation, eqx.is_array)
-        self._equation = place(equation_arrays, self.mesh, SEEDS if equation.is_drawn else EVERYWHERE)
+        self._equation = place(equation_arrays, self.layout, equation.is_drawn)
         self._start = np.stack([np.asarray(as_vector(self._one(seed))[0]) for seed in range(len(settings.seeds))])
         count, size = self._start.shape
         if size > MOST_PARAMETERS:
@@ -62,15 +64,15 @@ class SumsSolve(AbstractEngine):
                 f"{GROUPS} sums of p x p numbers are kept. Use a smaller class, or a network: fr.MLP()."
             )
         zeros = Sums(*(jnp.zeros(shape, self._start.dtype) for shape in ((count, GROUPS, size, size), (count, GROUPS, size))))
-        self.sums = place(zeros, self.mesh)
-        self._chunk = over_seeds(self._many_steps, (True, True, equation.is_drawn, True, False, False), self.mesh, 1)
+        self.sums = place(zeros, self.layout)
+        self._chunk = over_seeds(self._many_steps, (True, True, equation.is_drawn, True, False, False), self.layout, 1)
         self.step, self.seconds, self._chunk_steps = 0, 0.0, 1
         self.records, self.recorded_steps = [], []
         self._found: tuple[int, list[Solution]] | None = None
         self._is_centered = is_affine(settings)
         _, self._state_static = eqx.partition(self.states, eqx.is_array)
-        self._loss = over_seeds(self._one_loss, (True, equation.is_drawn, True, False), self.mesh, 1)
-        self._recorder = Recorder(settings, self._state_static, equation, self.mesh, 1)
+        self._loss = over_seeds(self._one_loss, (True, equation.is_drawn, True, False), self.layout, 1)
+        self._recorder = Recorder(settings, self._state_static, equation, self.layout, 1)
         self._points = probe_points(settings.problem, PROBED)
 
     def _begun(self, keys: Key[Array, "s"]) -> tuple[Keys, Equation, Field]:
@@ -94,13 +96,15 @@ class SumsSolve(AbstractEngine):
     ) -> Sums:
         settings, method = self.settings, self.settings.known_method
         u, equation = eqx.combine(arrays, self._static), eqx.combine(equation_arrays, self._equation_static)
+        sharing = Sharing(self.layout.points)
 
         def body(step: Int[Array, ""], sums: Sums) -> Sums:
-            for share in shares(equation, settings.rules, settings.batch, jax.random.fold_in(keys.data, step)):
+            systems = []
+            for share in shares(equation, settings.rules, settings.batch, jax.random.fold_in(keys.data, step), sharing):
                 tile = points_at_once(share.keys.size, share.keys.size * sums.right.shape[-1] * sums.right.dtype.itemsize)
-                matrix, right = mean_in_tiles(lambda share: system_of(method, u, share), share, tile)
-                sums = Sums(sums.matrix.at[step % GROUPS].add(matrix), sums.right.at[step % GROUPS].add(right))
-            return sums
+                systems.append(mean_in_tiles(lambda share: system_of(method, u, share), share, tile))
+            matrix, right = sharing.total(jax.tree.map(lambda *parts: sum(parts), *systems))
+            return Sums(sums.matrix.at[step % GROUPS].add(matrix), sums.right.at[step % GROUPS].add(right))
 
         return jax.lax.fori_loop(start, stop, body, sums)
 
@@ -110,7 +114,7 @@ class SumsSolve(AbstractEngine):
         if not self._is_centered:
             self._center()
         due = (self.step // settings.record_every + 1) * settings.record_every
-        stop = min(stop, due, self.step + self._chunk_steps)
+        stop = -agreed(-min(stop, due, self.step + self._chunk_steps))
         self.sums = self._chunk(self.sums, self._u, self._equation, self._keys, self.step, stop)
         jax.block_until_ready(self.sums)
         elapsed = time.perf_counter() - begin
@@ -142,10 +146,10 @@ class SumsSolve(AbstractEngine):
         """Takes the rows at other parameters."""
         fields = [as_vector(self._one(seed))[1](jnp.asarray(vector)) for seed, vector in enumerate(parameters)]
         stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *(eqx.filter(one, eqx.is_array) for one in fields))
-        self._start, self._u, self._found = parameters, place(stacked, self.mesh), None
+        self._start, self._u, self._found = parameters, place(stacked, self.layout), None
 
     def _record(self) -> None:
-        arrays = place(eqx.filter(self.states, eqx.is_array), self.mesh)
+        arrays = place(eqx.filter(self.states, eqx.is_array), self.layout)
         loss = np.asarray(self._loss(arrays, self._equation, self._keys, self.step), float)
         measured = np.array(self._recorder(arrays, {}, self._equation, self._keys, self.step), float)
         found = self._solved()
@@ -216,7 +220,7 @@ class SumsSolve(AbstractEngine):
 
     def restore(self, arrays: Arrays, step: int, history: "xarray.Dataset", seconds: float) -> None:
         """Goes on from the sums of a checkpoint."""
-        self.sums = place(Sums(*(jnp.asarray(arrays[f"sum/{name}"], self._start.dtype) for name in Sums._fields)), self.mesh)
+        self.sums = place(Sums(*(jnp.asarray(arrays[f"sum/{name}"], self._start.dtype) for name in Sums._fields)), self.layout)
         self._move(np.asarray(arrays["center"], self._start.dtype))
         self.step, self.seconds, self._is_centered = step, seconds, self._is_centered or step > 0
         kept = history.sel(step=history.step <= step)

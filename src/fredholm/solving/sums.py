@@ -15,7 +15,8 @@ from fredholm.common.compiling import filter_compiled_once
 from fredholm.common.linear_algebra import assembled
 from fredholm.equation.probe import fresh
 from fredholm.functions.field import Field
-from fredholm.methods.protocol import AbstractMethod, Share, shares
+from fredholm.methods.protocol import AbstractMethod
+from fredholm.methods.sharing import Share, shares
 from fredholm.training.settings import RunSettings
 from fredholm.training.update import as_vector
 
@@ -57,9 +58,8 @@ def sloped(method: AbstractMethod, u: Field, share: Share, x: PyTree, key: Key[A
 def system_of(method: AbstractMethod, u: Field, share: Share) -> tuple[Float[Array, "p p"], Float[Array, "p"]]:
     """The means of Aᵀ B and Aᵀ b over the points of a share."""
     found = jax.vmap(lambda x, key: sloped(method, u, share, x, key))(share.points, share.keys)
-    a, b = (slopes.reshape(-1, slopes.shape[-1]) for slopes in (found.a, found.b))
-    matrix, right = assembled(a, b, jnp.ravel(found.value))
-    return matrix / share.keys.size, right / share.keys.size
+    a, b = (slopes.reshape(-1, slopes.shape[-1]) for slopes in (share.weights[:, None, None] * found.a, found.b))
+    return assembled(a, b, jnp.ravel(found.value))
 
 
 def is_affine(settings: RunSettings) -> bool:

@@ -20,7 +20,7 @@ from fredholm.study.own import received, text_of
 from fredholm.study.progress import Total
 from fredholm.study.run import Run
 from fredholm.study.work import describe_failure, pack, perform, unpack
-from fredholm.training.devices import use_all_cores
+from fredholm.training.devices import a_free_device, use_all_cores
 from fredholm.training.progress import Watched
 
 if TYPE_CHECKING:
@@ -111,7 +111,13 @@ def _check_versions(client: "distributed.Client") -> None:
 
 
 def on_cluster(
-    client: "distributed.Client", runs: Sequence[Run], pool: Path, total: Total, cores: int | None, checkpoint_every: int | None = None
+    client: "distributed.Client",
+    runs: Sequence[Run],
+    pool: Path,
+    total: Total,
+    cores: int | None,
+    checkpoint_every: int | None = None,
+    one_device: bool = False,
 ) -> Generator[tuple[Run, str], None, None]:
     """Submits the runs as tasks and yields each as it ends. If this client dies, finished runs are in the pool; the next call submits the
     rest."""
@@ -133,6 +139,7 @@ def on_cluster(
             text_of(run.source),
             cores,
             checkpoint_every,
+            one_device,
             key=f"fredholm-{run.key}",
             retries=RETRIES,
             pure=False,
@@ -167,8 +174,11 @@ def clear(fetched: Sequence[str]) -> None:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def remote(run: dict[str, Any], arrays: Arrays, text: str, cores: int | None, checkpoint_every: int | None) -> tuple[dict[str, bytes], str]:
-    """A task: the files of a finished run, or why it failed. `text` is the file of the user's own equation.
+def remote(
+    run: dict[str, Any], arrays: Arrays, text: str, cores: int | None, checkpoint_every: int | None, one_device: bool = False
+) -> tuple[dict[str, bytes], str]:
+    """A task: the files of a finished run, or why it failed. `text` is the file of the user's own equation. With `one_device` the run
+    takes a free device of its worker, else all of them.
 
     Checkpoints and the finished run stay on the worker's machine until a client has fetched the run: after a worker or a client was killed,
     the next one continues from there.
@@ -193,7 +203,7 @@ def remote(run: dict[str, Any], arrays: Arrays, text: str, cores: int | None, ch
         if own.source:
             own = own._replace(source=received(own.source, text))
         # Inside a task xarray would ask the scheduler for a lock on every file it writes; these files belong to this worker alone.
-        with config.set(scheduler="synchronous"):
+        with config.set(scheduler="synchronous"), a_free_device() if one_device else contextlib.nullcontext():
             perform(own, folder, progress=report, checkpoint_every=checkpoint_every)
         files = pack(folder)
     except Exception as error:

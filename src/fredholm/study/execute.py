@@ -23,13 +23,15 @@ def run_study(
     scheduler: str | None = None,
     cores: int | None = None,
     checkpoint_every: int | None = None,
+    one_device: bool = False,
     progress: bool = True,
 ) -> dict[str, Outcome]:
     """Runs what is missing and returns all finished runs by name.
 
     By default runs follow each other, each with its seeds over all cores of this machine. `workers` is the number of parallel processes,
-    `scheduler` the address of a Dask scheduler, and `cores` the number of CPU cores of each parallel run. Finished runs are kept: after
-    Ctrl-C, a crash or the loss of the cluster the same call continues.
+    `scheduler` the address of a Dask scheduler, and `cores` the number of CPU cores of each parallel run. With `one_device` a run on a
+    cluster takes one device of its worker, and the worker's threads do as many runs at once; default: each run takes all devices of its
+    worker. Finished runs are kept: after Ctrl-C, a crash or the loss of the cluster the same call continues.
     """
     if workers is not None:
         positive_integer("workers", workers)
@@ -37,6 +39,8 @@ def run_study(
             raise ValueError("workers, scheduler: got both; expected one of them: a cluster has its own workers.")
     if cores is not None:
         positive_integer("cores", cores)
+    if one_device and scheduler is None:
+        raise ValueError("one_device: got no scheduler; expected the address of a Dask scheduler with it, whose workers have the devices.")
     missing = folder.missing()
     stuck = [run.name for run in missing if run.own]
     if stuck and (workers is not None or scheduler is not None):
@@ -51,7 +55,7 @@ def run_study(
         total: Total = stack.enter_context(total_progress(estimates(missing), shown=progress and bool(missing)))
         ends: Generator[End, None, None]
         if client is not None:
-            ends = on_cluster(client, missing, folder.pool, total, cores, checkpoint_every)
+            ends = on_cluster(client, missing, folder.pool, total, cores, checkpoint_every, one_device)
         elif workers is not None:
             ends = in_processes(missing, folder.pool, total, workers, cores, checkpoint_every)
         else:

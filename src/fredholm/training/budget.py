@@ -4,6 +4,7 @@ import dataclasses
 import time
 from collections.abc import Callable
 
+from fredholm.training.processes import agreed
 from fredholm.training.settings import RECORDS
 from fredholm.training.training import Training
 
@@ -22,9 +23,9 @@ def within(training: Training, left: Callable[[], float]) -> Training:
         return training
     compiling, each = measured(training, left)
     planned = training.settings.steps
-    if (planned - training.step) * each <= USED * left():
+    if not agreed((planned - training.step) * each > USED * left()):
         return training
-    steps = affordable(planned, left(), compiling, each)
+    steps = agreed(affordable(planned, left(), compiling, each))
     settings = dataclasses.replace(
         training.settings, steps=steps, record_every=min(training.settings.record_every, max(1, steps // RECORDS))
     )
@@ -41,6 +42,6 @@ def measured(training: Training, left: Callable[[], float]) -> tuple[float, floa
     begin = time.perf_counter()
     training.advance(training.settings.steps)
     compiling, start, first = time.perf_counter() - begin, time.perf_counter(), training.step
-    while training.step < training.settings.steps and time.perf_counter() - start < TRIED and left() > 0:
+    while training.step < training.settings.steps and agreed(time.perf_counter() - start < TRIED and left() > 0):
         training.advance(training.settings.steps)
     return compiling, (time.perf_counter() - start) / max(training.step - first, 1)

@@ -1,9 +1,14 @@
-"""The devices that the seeds run on. The number of CPU devices is set before JAX starts."""
+"""The devices of a run: a mesh of seeds × points. The number of CPU devices is set before JAX starts."""
 
+import contextlib
+import functools
+import logging
 import os
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,11 +17,16 @@ from jaxtyping import PyTree
 
 from fredholm.common.checks import positive_integer
 from fredholm.common.compiling import compiled_once
+from fredholm.methods.sharing import AXIS
+from fredholm.training.processes import across
 
+logger = logging.getLogger("fredholm")
 Tree = TypeVar("Tree")
 SEEDS = PartitionSpec("seeds")
 EVERYWHERE = PartitionSpec()
 CACHED = 2**17  # bytes: with a larger array in a step, a CPU core waits for main memory; about a dozen such arrays are in use
+_change, _taken = threading.Condition(), set[Any]()  # the devices that threads have taken for themselves
+EXCHANGE = 2**18  # bytes of arrays that a CPU core computes in the time in which devices exchange a gradient
 
 
 def use_all_cores(count: int | None = None) -> None:
@@ -42,7 +52,7 @@ def use_all_cores(count: int | None = None) -> None:
         `keep_programs`.
     """
     count = None if count is None else positive_integer("use_all_cores", count)
-    count = count or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else count or os.cpu_count() or 1
+    count = count or _cores()
     try:
         jax.config.update("jax_num_cpu_devices", count)
     except RuntimeError as error:
@@ -53,11 +63,101 @@ def use_all_cores(count: int | None = None) -> None:
             ) from error
 
 
-def seed_mesh(seeds: int) -> Mesh:
-    """A mesh of as many devices as divide the number of seeds."""
-    devices = jax.local_devices()
-    count = max(n for n in range(1, len(devices) + 1) if seeds % n == 0)
-    return Mesh(np.array(devices[:count]), ("seeds",))
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@functools.cache
+def tell_of_idle_cores() -> None:
+    """Says once how a program uses all cores."""
+    logger.warning(
+        "JAX has one CPU device here, and %d cores: the others are mostly idle. To use them all, add this line at the top of the program, "
+        "before any array is made: fredholm.use_all_cores()",
+        _cores(),
+    )
+
+
+def has_idle_cores() -> bool:
+    """True where JAX was left with a single CPU device on a machine with more cores, and nobody has asked for that."""
+    if jax.default_backend() != "cpu" or len(jax.devices()) > 1 or _cores() == 1:
+        return False
+    return jax.config.jax_num_cpu_devices < 0  # type: ignore[attr-defined]
+
+
+def available() -> list[Any]:
+    """The devices that a run may use: all, or the one that `jax.default_device` names."""
+    chosen = jax.config.jax_default_device  # type: ignore[attr-defined]
+    return [chosen] if isinstance(chosen, jax.Device) else jax.devices()
+
+
+@contextlib.contextmanager
+def a_free_device() -> Iterator[Any]:
+    """Takes a device that no other thread of this process has taken so, and waits for one where there is none. Runs inside use it alone."""
+
+    def free() -> Any:
+        return next((device for device in jax.local_devices() if device not in _taken), None)
+
+    with _change:
+        _change.wait_for(lambda: free() is not None)
+        device = free()
+        _taken.add(device)
+    try:
+        with jax.default_device(device):
+            yield device
+    finally:
+        with _change:
+            _taken.remove(device)
+            _change.notify()
+
+
+class Layout(eqx.Module):
+    """How seeds and points are laid out on the devices: a mesh whose rows have different seeds, and within a row different points.
+
+    Where the rows do not divide the seeds, the compiled programs add seeds that are copies, and take them away from what they return: no
+    array outside of them has more seeds than there are.
+    """
+
+    mesh: Mesh
+    seeds: int
+
+    @classmethod
+    def of(cls, seeds: int, batch: int = 1, work: float | int = 0, same: float | int = 0) -> "Layout":
+        """The fastest one. `work` is the bytes of the arrays in the loss of one seed, and `same` the part of them that is the same for all
+        points, which each device of a row computes by itself."""
+        devices = available()
+        points = fastest(len(devices), seeds, batch, work, same)
+        # Every process must have a part in every program.
+        rows = len(devices) // points if jax.process_count() > 1 else min(len(devices) // points, seeds)
+        return cls(Mesh(np.array(devices[: rows * points]).reshape(rows, points), ("seeds", AXIS)), seeds)
+
+    @property
+    def points(self) -> int:
+        """Devices that work on one seed."""
+        return self.mesh.shape[AXIS]
+
+    @property
+    def seeds_each(self) -> int:
+        """Seeds of a device."""
+        return -(-self.seeds // self.mesh.shape["seeds"])
+
+    @property
+    def padded(self) -> int:
+        """Seeds of all devices, with those that are copies."""
+        return self.seeds_each * self.mesh.shape["seeds"]
+
+    @property
+    def spec(self) -> PartitionSpec:
+        """Where arrays with a leading axis of seeds are between two programs."""
+        return SEEDS if self.padded == self.seeds and jax.process_count() == 1 else EVERYWHERE
+
+
+def fastest(devices: int, seeds: int, batch: int, work: float | int, same: float | int) -> int:
+    """The number of devices for the points of one seed that makes a step of all seeds fastest."""
+
+    def cost(points: int) -> float:
+        return -(-seeds // (devices // points)) * (same + (work - same) / points + (EXCHANGE if points > 1 else 0.0))
+
+    return min((points for points in range(1, min(devices, batch) + 1) if devices % points == 0), key=cost)
 
 
 def seeds_at_once(seeds: int, largest: int) -> int:
@@ -83,11 +183,11 @@ def points_at_once(batch: int, largest: int) -> int:
 
 
 def over_seeds(
-    one_seed: Callable[..., Any], is_per_seed: Sequence[bool], mesh: Mesh, together: int, is_short: bool = False
+    one_seed: Callable[..., Any], is_per_seed: Sequence[bool], layout: Layout, together: int, is_short: bool = False
 ) -> Callable[..., Any]:
     """A function of one seed as a function of all seeds. Arguments that are per seed have a leading axis of seeds, and so have the results.
 
-    Each device runs one program, with `together` seeds at a time; devices exchange nothing.
+    Each device runs one program, with `together` seeds at a time. Devices exchange only what `Sharing` adds up.
     """
 
     def of_a_device(*arguments: PyTree) -> PyTree:
@@ -100,25 +200,35 @@ def over_seeds(
         return jax.lax.map(of_a_seed, own, batch_size=together if together > 1 else None)
 
     compiled = compiled_once if is_short else jax.jit
-    if mesh.size == 1:
+    if layout.mesh.size == 1:
         return compiled(of_a_device)
     # The check of varying axes is off: loops start from constants, which it takes for replicated values.
     specs = tuple(SEEDS if own else EVERYWHERE for own in is_per_seed)
-    return compiled(jax.shard_map(of_a_device, mesh=mesh, in_specs=specs, out_specs=SEEDS, check_vma=False))
+    sharded = jax.shard_map(of_a_device, mesh=layout.mesh, in_specs=specs, out_specs=SEEDS, check_vma=False)
+    if layout.spec == SEEDS:
+        return compiled(sharded)
+
+    def padded(*arguments: PyTree) -> PyTree:
+        wrapped = np.arange(layout.padded) % layout.seeds
+        filled = (jax.tree.map(lambda leaf: leaf[wrapped], one) if own else one for one, own in zip(arguments, is_per_seed, strict=True))
+        found = jax.tree.map(lambda leaf: leaf[: layout.seeds], sharded(*filled))
+        return jax.lax.with_sharding_constraint(found, NamedSharding(layout.mesh, layout.spec))
+
+    return compiled(padded) if jax.process_count() == 1 else across(compiled(padded), layout.mesh)
 
 
-def place(tree: PyTree, mesh: Mesh, layout: PartitionSpec = SEEDS) -> PyTree:
-    """Spreads arrays with a leading axis of seeds over the devices, or copies arrays EVERYWHERE.
+def place(tree: PyTree, layout: Layout, is_per_seed: bool = True) -> PyTree:
+    """Spreads arrays with a leading axis of seeds over the devices, or copies arrays to all of them.
 
     An array on one device would be copied to the others with every call. The copy goes through the host, since slicing an array on a device
     compiles a program for each shape.
     """
-    sharding = NamedSharding(mesh, layout)
+    sharding = NamedSharding(layout.mesh, layout.spec if is_per_seed else EVERYWHERE)
 
     def placed(leaf: jax.Array | np.ndarray) -> jax.Array:
         if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
             return jax.random.wrap_key_data(placed(jax.random.key_data(leaf)))
-        return jax.device_put(np.asarray(leaf), sharding)
+        return jax.device_put(np.asarray(leaf), sharding if jax.process_count() == 1 else None)
 
     return jax.tree.map(placed, tree)
 

@@ -10,6 +10,7 @@ import numpy as np
 from fredholm.functions.field import Field
 from fredholm.storage.run_folder import Arrays
 from fredholm.training.callbacks import AbstractCallback
+from fredholm.training.processes import agreed
 from fredholm.training.settings import RunSettings
 from fredholm.training.status import SeedStatus, Status
 from fredholm.training.step import TrainState
@@ -63,16 +64,17 @@ class AbstractEngine(ABC):
             entered = [stack.enter_context(callback.during(self)) for callback in callbacks]
             ended = None
             while self.step < self.settings.steps:
-                if (ended := _first(callback.before_chunk(self) for callback in entered)) is not None:
+                if (ended := _agreed(callback.before_chunk(self) for callback in entered)) is not None:
                     break
                 self.advance(min([self.settings.steps, *(callback.next_stop(self) for callback in entered)]))
-                if (ended := _first(callback.after_chunk(self) for callback in entered)) is not None:
+                if (ended := _agreed(callback.after_chunk(self) for callback in entered)) is not None:
                     break
             ended = ended or Status.FINISHED
             for callback in entered:
                 ended = callback.judged(self, ended)
             for callback in entered:
                 callback.at_end(self, ended)
+            agreed(0)  # no process ends before the first one has saved
         return ended
 
     def history(self) -> "xarray.Dataset":
@@ -85,6 +87,8 @@ class AbstractEngine(ABC):
         return xarray.Dataset(data, coords={"seed": list(seeds), "step": list(self.recorded_steps)})
 
 
-def _first(ends: Iterable[Status | None]) -> Status | None:
-    """The first status that is not None."""
-    return next((end for end in ends if end is not None), None)
+def _agreed(ends: Iterable[Status | None]) -> Status | None:
+    """The first status that is not None, here or in another process of the run."""
+    known = list(Status)
+    number = agreed(next((known.index(end) for end in ends if end is not None), -1))
+    return None if number < 0 else known[number]

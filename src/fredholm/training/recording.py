@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jax.sharding import Mesh
 from jaxtyping import Array, Float, Int, Key, PyTree
 
 from fredholm.common.keys import Keys
@@ -15,10 +14,9 @@ from fredholm.equation.evaluation import METRICS
 from fredholm.equation.probe import probe_points
 from fredholm.equation.residual import AbstractCondition, AbstractResidual, Integral, as_vector
 from fredholm.functions.field import Function
-from fredholm.methods.protocol import equal_parts
 from fredholm.rules.base import AbstractRule
 from fredholm.rules.monte_carlo import MonteCarlo
-from fredholm.training.devices import over_seeds
+from fredholm.training.devices import Layout, over_seeds
 from fredholm.training.learning import fitted
 from fredholm.training.settings import RunSettings
 from fredholm.training.step import TrainState
@@ -98,7 +96,8 @@ def variances(
 
 def values_at(u: Function, points: Float[Array, "n d"]) -> Float[Array, "n m"]:
     """The network at many points, in parts of equal size."""
-    return jax.lax.map(lambda x: as_vector("u", u(x)), points, batch_size=len(points) // equal_parts(len(points), TILE))
+    parts = -(-len(points) // TILE)
+    return jax.lax.map(lambda x: as_vector("u", u(x)), points, batch_size=-(-len(points) // parts))
 
 
 def root_mean_square(values: Float[Array, "n m"]) -> Float[Array, ""]:
@@ -113,7 +112,7 @@ class Recorder:
     of its columns.
     """
 
-    def __init__(self, settings: RunSettings, static: PyTree, equation: Equation, mesh: Mesh, together: int):
+    def __init__(self, settings: RunSettings, static: PyTree, equation: Equation, layout: Layout, together: int):
         self.names: tuple[str, ...] = ()
         _, equation_static = eqx.partition(equation, eqx.is_array)
         points = probe_points(equation, SCORED)
@@ -129,7 +128,7 @@ class Recorder:
             self.names = tuple(recorded)
             return jnp.where(state.alive, jnp.stack(list(recorded.values())), jnp.nan)
 
-        self._record = over_seeds(one_seed, (True, True, equation.is_drawn, True, False), mesh, together)
+        self._record = over_seeds(one_seed, (True, True, equation.is_drawn, True, False), layout, together)
 
     def __call__(self, *arguments: PyTree) -> Float[Array, "s n"]:
         return self._record(*arguments)

@@ -7,7 +7,6 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jax.sharding import Mesh
 from jaxtyping import Array, Bool, Float, Int, Key, PyTree
 
 from fredholm.common.compiling import filter_compiled_once
@@ -19,7 +18,8 @@ from fredholm.functions.field import Field
 from fredholm.functions.slabs import Slabs
 from fredholm.methods.adapting import adapted
 from fredholm.methods.protocol import ema_weight, lerp
-from fredholm.training.devices import over_seeds
+from fredholm.methods.sharing import WHOLE, Sharing
+from fredholm.training.devices import Layout, over_seeds
 from fredholm.training.learning import first_fits, fitted, refitted
 from fredholm.training.settings import RunSettings
 from fredholm.training.update import AbstractUpdate, update_of
@@ -45,7 +45,7 @@ class Step(eqx.Module):
 
     settings: RunSettings
     update: AbstractUpdate  # the optimiser, built for this number of steps
-    tile: int | None = None  # x that go through the forward and backward pass together; None: the whole batch
+    sharing: Sharing = WHOLE  # of the points of a step over devices and tiles
 
     @classmethod
     def of(cls, settings: RunSettings) -> "Step":
@@ -97,7 +97,7 @@ class Step(eqx.Module):
         weighed = adapted(settings.adapt, equation, state.adapted)
         key, next_key = (jax.random.fold_in(keys.data, number) for number in (step, step + 1))
         rules = fitted(settings.rules, state.fits)
-        moved = self.update(state.u, state.optimizer, state.method, weighed, rules, key, of_slab, self.tile)
+        moved = self.update(state.u, state.optimizer, state.method, weighed, rules, key, of_slab, self.sharing)
         u, loss = moved.u, moved.loss
         bad = ~(jnp.abs(loss) < state.limit) & (state.failed_at < 0)
         failed_at = jnp.where(bad, step, state.failed_at)
@@ -113,7 +113,7 @@ class Step(eqx.Module):
 
 
 def compile_chunk(
-    step: Step, static: PyTree, equation: Equation, mesh: Mesh, together: int, is_short: bool
+    step: Step, static: PyTree, equation: Equation, layout: Layout, together: int, is_short: bool
 ) -> Callable[..., tuple[PyTree, dict[str, Array]]]:
     """`chunk(arrays, sums, equation_arrays, keys, start, stop) -> (arrays, sums)`: steps start..stop of every seed, with the losses added
     to the sums. `together` seeds go through a step at once.
@@ -135,7 +135,7 @@ def compile_chunk(
         last, sums = jax.lax.fori_loop(start, stop, body, (arrays, sums))
         return _keep_good(arrays, last, stop), sums
 
-    return over_seeds(one_seed, (True, True, equation.is_drawn, True, False, False), mesh, together, is_short)
+    return over_seeds(one_seed, (True, True, equation.is_drawn, True, False, False), layout, together, is_short)
 
 
 def _keep_good(before: TrainState, after: TrainState, stop: Int[Array, ""]) -> TrainState:

@@ -13,8 +13,8 @@ from jax.extend.core import Jaxpr, subjaxprs
 from jaxtyping import Array, Key
 
 from fredholm.common.compiling import shapes_of
-from fredholm.methods.protocol import equal_parts
-from fredholm.training.devices import points_at_once
+from fredholm.methods.sharing import Sharing
+from fredholm.training.devices import EXCHANGE, Layout, available, has_idle_cores, points_at_once, tell_of_idle_cores
 from fredholm.training.step import Step, seed_start
 
 AGAIN = 0.1  # largest share of a step that may be computed again, so that the rest fits into a cache
@@ -46,23 +46,42 @@ def _sizes(jaxpr: Jaxpr) -> Iterator[int]:
         yield from _sizes(inner)
 
 
-def in_tiles(step: Step, known: Outline, key: Key[Array, ""]) -> Step:
-    """The step with the number of x at once that is fastest on this device.
+def shared_out(step: Step, known: Outline, key: Key[Array, ""], devices: int) -> Step:
+    """The step with its points over so many devices, and on each of them with the number of x at once that is fastest.
 
-    All x stay together where they fit, where the batch cannot be divided, or where much of a step is the same for all x, such as the
-    network at shared nodes: each tile would compute it again.
+    All x of a device stay together where they fit, or where much of a step is the same for all x, such as the network at shared nodes: each
+    tile would compute it again.
     """
     settings = step.settings
-    batch = settings.batch
-    if points_at_once(batch, known.largest) == batch:
-        return step
+    batch = -(-settings.batch // devices)  # of a device
+    whole = replace(step, sharing=Sharing(devices))
+    if points_at_once(settings.batch, known.largest) >= batch:
+        return whole
     # Conditions have points of their own, which are not tiled, so they do not count.
     alone = replace(step, settings=replace(settings, problem=eqx.tree_at(lambda equation: equation.conditions, settings.problem, ())))
     of_all = outline(alone, key)
-    tile = points_at_once(batch, of_all.largest)
-    parts = equal_parts(batch, tile)
-    if parts == 1:
-        return step
-    of_one = outline(replace(alone, settings=replace(alone.settings, batch=1)), key).all
-    same = of_one - (of_all.all - of_one) / (batch - 1)
-    return replace(step, tile=tile) if parts * same <= AGAIN * of_all.all else step
+    tile = points_at_once(settings.batch, of_all.largest)
+    if tile >= batch:
+        return whole
+    again = (-(-batch // tile) - 1) * same_for_all(alone, of_all, key)
+    share = batch / settings.batch
+    return replace(step, sharing=Sharing(devices, tile)) if again <= AGAIN * share * of_all.all else whole
+
+
+def layout_of(step: Step, known: Outline, key: Key[Array, ""]) -> Layout:
+    """How the seeds and the points of a step are laid out on the devices."""
+    settings = step.settings
+    seeds = len(settings.seeds)
+    if has_idle_cores() and (seeds > 1 or known.all > 2 * EXCHANGE):
+        tell_of_idle_cores()
+    if seeds % len(available()) == 0:
+        return Layout.of(seeds)
+    return Layout.of(seeds, settings.batch, known.all, same_for_all(step, known, key))
+
+
+def same_for_all(step: Step, known: Outline, key: Key[Array, ""]) -> float:
+    """Bytes of the arrays that do not grow with the number of x."""
+    if step.settings.batch == 1:
+        return 0.0
+    of_one = outline(replace(step, settings=replace(step.settings, batch=1)), key).all
+    return of_one - (known.all - of_one) / (step.settings.batch - 1)

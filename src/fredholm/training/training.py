@@ -13,14 +13,15 @@ from fredholm.functions.field import Field
 from fredholm.storage.files import Arrays
 from fredholm.storage.run_folder import flatten, unflatten
 from fredholm.training.adapting import is_due, next_due, one_seed, periods
-from fredholm.training.devices import CACHED, EVERYWHERE, SEEDS, over_seeds, place, seed_mesh, seeds_at_once
+from fredholm.training.devices import CACHED, over_seeds, place, seeds_at_once
 from fredholm.training.engine import AbstractEngine
 from fredholm.training.imitation import imitated, is_alike
+from fredholm.training.processes import agreed
 from fredholm.training.recording import Recorder
 from fredholm.training.settings import RunSettings
 from fredholm.training.status import SeedStatus, Status, failure
 from fredholm.training.step import Step, TrainState, begin, compile_chunk
-from fredholm.training.tiling import in_tiles, outline
+from fredholm.training.tiling import layout_of, outline, shared_out
 
 if TYPE_CHECKING:
     import xarray
@@ -35,25 +36,25 @@ class Training(AbstractEngine):
 
     def __init__(self, settings: RunSettings, is_short: bool = False):
         self.settings = settings
-        self.mesh = seed_mesh(len(settings.seeds))
         keys = seed_keys(settings.seeds)
         known = outline(Step.of(settings), keys[0])
-        self.one_step = in_tiles(Step.of(settings), known, keys[0])
+        self.layout = layout_of(Step.of(settings), known, keys[0])
+        self.one_step = shared_out(Step.of(settings), known, keys[0], self.layout.points)
         start = begin(self.one_step, known.parts, keys)
         equation_arrays, _ = eqx.partition(start.equation, eqx.is_array)
-        self.equation_arrays = place(equation_arrays, self.mesh, SEEDS if start.equation.is_drawn else EVERYWHERE)
+        self.equation_arrays = place(equation_arrays, self.layout, start.equation.is_drawn)
         arrays, self.static = eqx.partition(start.states, eqx.is_array)
-        self.arrays = place(arrays, self.mesh)
-        self._zeros = self._sums = place(start.sums, self.mesh)
-        self.keys = place(start.keys, self.mesh)
+        self.arrays = place(arrays, self.layout)
+        self._zeros = self._sums = place(start.sums, self.layout)
+        self.keys = place(start.keys, self.layout)
         # Steps of second order solve a linear system for each seed. On a CPU these go one by one: a batch of them can hang in LAPACK.
-        largest = 2 * CACHED if settings.optimizer.is_second_order else known.largest
-        together = seeds_at_once(len(settings.seeds) // self.mesh.size, largest)
-        self._chunk = compile_chunk(self.one_step, self.static, start.equation, self.mesh, together, is_short)
+        largest = 2 * CACHED if settings.optimizer.is_second_order else known.largest // self.layout.points
+        together = seeds_at_once(self.layout.seeds_each, largest)
+        self._chunk = compile_chunk(self.one_step, self.static, start.equation, self.layout, together, is_short)
         self._periods = periods(settings)
         measure = one_seed(self.one_step, self.static, start.equation)
-        self._measure = over_seeds(measure, (True, start.equation.is_drawn, True, False), self.mesh, together)
-        self._recorder = Recorder(settings, self.static, start.equation, self.mesh, together)
+        self._measure = over_seeds(measure, (True, start.equation.is_drawn, True, False), self.layout, together)
+        self._recorder = Recorder(settings, self.static, start.equation, self.layout, together)
         self.step = 0
         self.seconds = 0.0
         self.records: list[dict[str, np.ndarray]] = []
@@ -73,12 +74,12 @@ class Training(AbstractEngine):
         network = fields.network if is_alike(fields.network, fresh.network) else imitated(fresh, fields, self.settings.problem)
         u = eqx.tree_at(lambda u: (u.network, u.unknowns), fresh, (network, unknowns))
         states, _ = eqx.partition(eqx.filter_vmap(self.one_step.state_of)(u), eqx.is_array)
-        self.arrays = place(jax.tree.map(lambda new, old: jnp.asarray(new, old.dtype), states, self.arrays), self.mesh)
+        self.arrays = place(jax.tree.map(lambda new, old: jnp.asarray(new, old.dtype), states, self.arrays), self.layout)
 
     def advance(self, stop: int) -> None:
         """Trains up to step `stop`, or for about half a second if that is less; makes a record where one is due."""
         due = (self.step // self.settings.record_every + 1) * self.settings.record_every
-        stop = next_due(self._periods, self.step, min(stop, due, self.step + self._chunk_steps))
+        stop = -agreed(-next_due(self._periods, self.step, min(stop, due, self.step + self._chunk_steps)))
         is_record = stop in (due, self.settings.steps)
         begin = time.perf_counter()
         if is_due(self._periods, self.step):
@@ -106,16 +107,16 @@ class Training(AbstractEngine):
             # From the first record on, a seed whose loss grows beyond this limit has diverged.
             first = np.nan_to_num(np.abs(self.records[0]["loss"]), nan=1.0)
             limit = np.asarray(DIVERGENCE * np.maximum(first, 1e-3), self.arrays.limit.dtype)
-            self.arrays = eqx.tree_at(lambda s: s.limit, self.arrays, place(limit, self.mesh))
+            self.arrays = eqx.tree_at(lambda s: s.limit, self.arrays, place(limit, self.layout))
 
     def restore(self, arrays: Arrays, step: int, history: "xarray.Dataset", seconds: float) -> None:
         """Continues from a checkpoint."""
         state = unflatten(self.arrays, {name: value for name, value in arrays.items() if name.startswith(".")})
-        self.arrays = place(jax.tree.map(lambda new, old: jnp.asarray(new, old.dtype), state, self.arrays), self.mesh)
+        self.arrays = place(jax.tree.map(lambda new, old: jnp.asarray(new, old.dtype), state, self.arrays), self.layout)
         expected = {"since_record": (), **{f"sum/{name}": zero.shape for name, zero in self._zeros.items()}}
         if any(name not in arrays or arrays[name].shape != shape for name, shape in expected.items()):
             raise ValueError("the checkpoint has no sums of these losses: it was made with another method.")
-        self._sums = place({name: jnp.asarray(arrays[f"sum/{name}"], zero.dtype) for name, zero in self._zeros.items()}, self.mesh)
+        self._sums = place({name: jnp.asarray(arrays[f"sum/{name}"], zero.dtype) for name, zero in self._zeros.items()}, self.layout)
         self._since_record = int(arrays["since_record"])
         self.step, self.seconds = step, seconds
         kept = history.sel(step=history.step <= step)

@@ -15,7 +15,8 @@ from jaxtyping import Array, Float, Int, Key, PyTree
 from fredholm.common.compiling import shapes_of
 from fredholm.equation.equation import Equation
 from fredholm.functions.field import Field
-from fredholm.methods.protocol import AbstractMethod, Info, Share, shares, summed
+from fredholm.methods.protocol import AbstractMethod, Info, summed
+from fredholm.methods.sharing import WHOLE, Share, Sharing, shares
 from fredholm.optimizers.gauss_newton import (
     BENT,
     Damping,
@@ -66,9 +67,9 @@ class AbstractUpdate(eqx.Module):
         rules: Rules,
         key: Key[Array, ""],
         step: Int[Array, ""],
-        tile: int | None,
+        sharing: Sharing,
     ) -> Moved:
-        """u after the step; `optimizer` and `method` are the states of the two, and `tile` the number of x that go through together."""
+        """u after the step; `optimizer` and `method` are the states of the two, and `sharing` says which points this device has."""
 
 
 class ByGradient(AbstractUpdate):
@@ -94,10 +95,10 @@ class ByGradient(AbstractUpdate):
         rules: Rules,
         key: Key[Array, ""],
         step: Int[Array, ""],
-        tile: int | None,
+        sharing: Sharing,
     ) -> Moved:
         settings = self.settings
-        (loss, info), gradient = settings.known_method.loss_and_gradient(u, method, equation, rules, settings.batch, key, tile)
+        (loss, info), gradient = settings.known_method.loss_and_gradient(u, method, equation, rules, settings.batch, key, sharing)
         updates, optimizer = self.transformation.update(gradient, optimizer, eqx.filter(u, eqx.is_inexact_array))
         return Moved(eqx.apply_updates(u, updates), optimizer, loss, info)
 
@@ -115,24 +116,25 @@ class Sample(eqx.Module):
 
     method: AbstractMethod
     state: PyTree  # of the method
-    shares: Sequence[Share]
+    shares: Sequence[Share]  # of this device
     build: Callable[[Float[Array, "p"]], Field]  # u from the vector
+    sharing: Sharing = WHOLE  # over the devices
 
     def linearised(self, vector: Float[Array, "p"]) -> Linearised:
         """The rows and their slopes, each scaled with the root of its weight in the mean."""
         slopes, b, parts = [], [], []
         for share in self.shares:
 
-            def rows(vector: Float[Array, "p"], *of_x: PyTree, share: Share = share) -> tuple[Array, tuple[Array, Info]]:
-                a, b, info = self._scaled(self.build(vector), share, *of_x)
+            def rows(vector: Float[Array, "p"], *point: PyTree, share: Share = share) -> tuple[Array, tuple[Array, Info]]:
+                a, b, info = self._scaled(self.build(vector), share, *point)
                 return a, (b, info)
 
-            of_points = (share.points, share.keys, share.weights)
-            slope, (own, info) = jax.vmap(jax.jacrev(rows, has_aux=True), (None, 0, 0, 0))(vector, *of_points)
+            points = (share.points, share.keys, share.weights)
+            slope, (own, info) = jax.vmap(jax.jacrev(rows, has_aux=True), (None, 0, 0, 0))(vector, *points)
             slopes.append(slope.reshape(-1, len(vector)))
             b.append(jnp.ravel(own))
-            parts.append({name: jnp.mean(values) for name, values in info.items()})
-        return Linearised(jnp.concatenate(slopes), jnp.concatenate(b), summed(parts)[1])
+            parts.append({name: share.mean(values) for name, values in info.items()})
+        return Linearised(jnp.concatenate(slopes), jnp.concatenate(b), self.sharing.total(summed(parts)[1]))
 
     def second(self, vector: Float[Array, "p"], along: Float[Array, "p"]) -> Float[Array, "n"]:
         r"""$\partial^2 a[\delta, \delta]$ of the rows, scaled as they are."""
@@ -140,19 +142,19 @@ class Sample(eqx.Module):
         def rows(step: Float[Array, ""]) -> Float[Array, "n"]:
             u, found = self.build(vector + step * along), []
             for share in self.shares:
-                of_points = (share.points, share.keys, share.weights)
-                found.append(jnp.ravel(jax.vmap(lambda *of_x, u=u, share=share: self._scaled(u, share, *of_x)[0])(*of_points)))
+                of_each = jax.vmap(lambda *point, u=u, share=share: self._scaled(u, share, *point)[0])
+                found.append(jnp.ravel(of_each(share.points, share.keys, share.weights)))
             return jnp.concatenate(found)
 
         zero, one = jnp.zeros((), vector.dtype), jnp.ones((), vector.dtype)
         return jax.jvp(lambda step: jax.jvp(rows, (step,), (one,))[1], (zero,), (one,))[1]
 
     def _scaled(
-        self, u: Field, share: Share, x: PyTree, key: Key[Array, ""], weight: Float[Array, ""] | None
+        self, u: Field, share: Share, x: PyTree, key: Key[Array, ""], of_x: Float[Array, ""]
     ) -> tuple[Float[Array, "r"], Float[Array, "r"], Info]:
         """All rows at one x, each scaled with the root of its weight in the mean."""
-        found = self.method.weighted_rows(u, self.state, share, x, key, weight)
-        scales = [jnp.sqrt(jax.lax.stop_gradient(jnp.asarray(one.weight)) / share.keys.size) for one in found.values()]
+        found = self.method.weighted_rows(u, self.state, share, x, key)
+        scales = [jnp.sqrt(jax.lax.stop_gradient(jnp.asarray(one.weight)) * of_x) for one in found.values()]
         scaled = [(scale * one.a, scale * one.b) for scale, one in zip(scales, found.values(), strict=True)]
         a, b = (jnp.concatenate(part) for part in zip(*scaled, strict=True))
         return a, b, {name: one.loss() for name, one in found.items()}
@@ -160,7 +162,7 @@ class Sample(eqx.Module):
     def loss(self, vector: Float[Array, "p"]) -> Float[Array, ""]:
         """The loss at these points."""
         u = self.build(vector)
-        return summed([self.method.mean(u, self.state, share) for share in self.shares])[0]
+        return self.sharing.total(summed([self.method.mean(u, self.state, share) for share in self.shares])[0])
 
 
 def as_vector(u: Field) -> tuple[Float[Array, "p"], Callable[[Float[Array, "p"]], Field]]:
@@ -197,12 +199,15 @@ class TrustRegion(AbstractUpdate):
         rules: Rules,
         key: Key[Array, ""],
         step: Int[Array, ""],
-        tile: int | None,
+        sharing: Sharing,
     ) -> Moved:
         vector, build = as_vector(u)
         settings = self.settings
-        sample = Sample(settings.known_method, method, shares(equation, rules, settings.batch, key), build)
+        # Every device solves the same system, from the rows of all.
+        drawn = shares(equation, rules, settings.batch, key, sharing)
+        sample = Sample(settings.known_method, method, drawn, build, sharing)
         slopes, b, info = sample.linearised(vector)
+        slopes, b = sharing.rows((slopes, b))
         scales = scales_of(slopes, optimizer.scales)
         own = units(scales)
         scaled, before = slopes * own[None], self.recipe.momentum * optimizer.before
@@ -211,7 +216,7 @@ class TrustRegion(AbstractUpdate):
         damping = optimizer.damping._replace(value=jnp.where(is_first, self.recipe.damping * trace, optimizer.damping.value))
         solution = least_squares(scaled, damping.value)
         delta = before - own * solution(b + slopes @ before)
-        bend = -0.5 * own * solution(sample.second(vector, delta))
+        bend = -0.5 * own * solution(sharing.rows(sample.second(vector, delta)))
         is_straight = jnp.sum((bend / own) ** 2) <= BENT**2 * jnp.sum((delta / own) ** 2)
         loss = jnp.sum(b**2)
         predicted = loss - jnp.sum((b + slopes @ delta) ** 2)
@@ -253,24 +258,24 @@ class Preconditioned(AbstractUpdate):
         rules: Rules,
         key: Key[Array, ""],
         step: Int[Array, ""],
-        tile: int | None,
+        sharing: Sharing,
     ) -> Moved:
         vector, build = as_vector(u)
         settings = self.settings
 
         def measured(state: Curvature) -> Curvature:
             """P at these parameters. λ follows the steps since the last P: whether they decreased the loss at points of no step."""
-            drawn = shares(equation, rules, settings.batch, jax.random.fold_in(key, OWN_DRAW))
-            sample = Sample(settings.known_method, method, drawn, build)
+            drawn = shares(equation, rules, settings.batch, jax.random.fold_in(key, OWN_DRAW), sharing)
+            sample = Sample(settings.known_method, method, drawn, build, sharing)
             slopes = sample.linearised(vector).slopes
             weight = jnp.maximum(1 / REMEMBERED, self.recipe.refresh / (step + self.recipe.refresh))
-            matrix = state.matrix + weight * (slopes.T @ slopes - state.matrix)
+            matrix = state.matrix + weight * (sharing.total(slopes.T @ slopes) - state.matrix)
             is_lower = sample.loss(vector) < sample.loss(state.anchor)
             damping = jnp.where(step == 0, state.damping, followed(state.damping, is_lower))
             return Curvature(matrix, inverted(matrix, damping), damping, vector, state.optimizer)
 
         state = jax.lax.cond(step % self.recipe.refresh == 0, measured, lambda state: state, optimizer)
-        found = settings.known_method.loss_and_gradient(u, method, equation, rules, settings.batch, key, tile)
+        found = settings.known_method.loss_and_gradient(u, method, equation, rules, settings.batch, key, sharing)
         (loss, info), gradient = found
         along = state.inverse @ (0.5 * ravel_pytree(gradient)[0])
         along = shortened(along, jnp.diag(state.matrix))
