@@ -88,7 +88,7 @@ def test_a_step_is_the_dense_least_squares_solution_in_either_space(shape):
 
 def one_step(update, u, problem, key, **changes):
     state = update.init(u)
-    return update(u, dataclasses.replace(state, **changes) if changes else state, None, problem, key, jnp.asarray(0), WHOLE)
+    return update(u, dataclasses.replace(state, **changes) if changes else state, None, problem, update.settings.rules, key, jnp.asarray(0), WHOLE)
 
 
 def test_a_linear_equation_is_solved_in_one_step_without_damping(key):
@@ -140,7 +140,7 @@ def test_the_mean_step_with_random_nodes_is_along_p_times_the_gradient_of_the_tr
         state = update.init(u)._replace(matrix=matrix, inverse=0.01 * inverted(matrix, jnp.asarray(0.1)))
 
         def step(key):  # step 1: no new P
-            return as_vector(update(u, state, None, problem, key, jnp.asarray(1), WHOLE).u)[0] - vector
+            return as_vector(update(u, state, None, problem, update.settings.rules, key, jnp.asarray(1), WHOLE).u)[0] - vector
 
         steps = jax.jit(jax.vmap(step))(jax.random.split(jax.random.key(1), 40_000))
         exact = Sample(fr.Standard(), None, shares(problem, (fr.Gauss(8),), 20_000, jax.random.key(2)), build).linearised(vector)
@@ -150,7 +150,7 @@ def test_the_mean_step_with_random_nodes_is_along_p_times_the_gradient_of_the_tr
         assert np.all(np.abs(expected) > 10 * error)
 
         def p_at(key):
-            return update(u, state, None, problem, key, jnp.asarray(0), WHOLE).optimizer.matrix
+            return update(u, state, None, problem, update.settings.rules, key, jnp.asarray(0), WHOLE).optimizer.matrix
 
         # P is measured at points of its own: those of the gradient's sample have another matrix.
         key = jax.random.key(3)
