@@ -88,7 +88,9 @@ def test_a_step_is_the_dense_least_squares_solution_in_either_space(shape):
 
 def one_step(update, u, problem, key, **changes):
     state = update.init(u)
-    return update(u, dataclasses.replace(state, **changes) if changes else state, None, problem, update.settings.rules, key, jnp.asarray(0), WHOLE)
+    return update(
+        u, dataclasses.replace(state, **changes) if changes else state, None, problem, update.settings.rules, key, jnp.asarray(0), WHOLE
+    )
 
 
 def test_a_linear_equation_is_solved_in_one_step_without_damping(key):
