@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import fredholm as fr
 from fredholm import problems, rules
 from fredholm.domains import Warped
-from fredholm.functions import Loop, Ray, Segment, WholeLine
+from fredholm.functions import Loop, Pieces, Ray, Segment, WholeLine
 from fredholm.functions.mlp import Perceptron
 from fredholm.functions.protocol import OwnNetwork
 from fredholm.optimizers import Transformation
@@ -94,6 +94,7 @@ EXAMPLES = [
     fr.MLP(32, 2, "tanh"),
     fr.Scaled(fr.MLP(4, 1, scaled=False), (0.5,), (0.5,), (0.0,), (2.0,), ((1.0,), (0.5, 8.0))),
     fr.Chebyshev((4, 5), (Segment(0.0, 1.0, 2.0), Ray(0.0, 1.5))),
+    fr.Chebyshev(5, (Pieces((0.0, 0.5, 1.0)),)),
     fr.Fourier((3, 4), (Loop(0.0, 2.0), WholeLine(0.0, 1.0)), (0,)),
     fr.BuiltIn(fr.MLP(4, 1), (0, 2)),
     fr.Slabs("t", 2, fr.MLP(4, 1)),
