@@ -168,6 +168,18 @@ def deepxde(equation: Linear) -> Found:
     return Found(model.predict(np.linspace(0.0, equation.end, GRID)[:, None])[:, 0], seconds)
 
 
+def callback_value(params: Any, loss: Any, batch: Any) -> Any:
+    """The loss, for the line search of jinns' Broyden: it finds functions by this beginning of their names."""
+    return loss.evaluate(params, batch)[0]
+
+
+def callback_slope(params: Any, loss: Any, batch: Any) -> Any:
+    """Its gradient."""
+    import jax
+
+    return jax.grad(lambda own: loss.evaluate(own, batch)[0])(params)
+
+
 def jinns(equation: Linear, way: str) -> Found:
     """jinns with its natural gradient or its self-scaled Broyden, and 32 Gauss nodes inside of its loss."""
     import equinox as eqx
@@ -203,10 +215,21 @@ def jinns(equation: Linear, way: str) -> Found:
             params=parameters,
         )
         if way == "ngd":
-            steps, optimizer = 400, library.optimizers.vanilla_ngd(gram_reg=1e-10)
+            steps, optimizer, extra = 400, library.optimizers.vanilla_ngd(gram_reg=1e-10), None
         else:
+            known = {"value": "train_loss_value", "grad_pt": "grads", "loss": "loss", "batch": "batch"}
             steps, optimizer = 3000, library.optimizers.scale_by_SSBroyden_family()
-        done = library.solve(n_iter=steps, init_params=parameters, data=data, loss=loss, optimizer=optimizer, verbose=False)[0]
+            extra = {name: library.solver.GetJinnsVariableName(variable) for name, variable in known.items()}
+            extra |= {"value_fn": callback_value, "grad_fn": callback_slope}
+        done = library.solve(
+            n_iter=steps,
+            init_params=parameters,
+            data=data,
+            loss=loss,
+            optimizer=optimizer,
+            verbose=False,
+            extra_optax_args_and_kwargs=extra,
+        )[0]
         jax.block_until_ready(done)
         seconds = time.perf_counter() - begin
         grid = jnp.linspace(0.0, equation.end, GRID)
