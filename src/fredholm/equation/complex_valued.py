@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Complex, Float
 
 from fredholm.domains.base import AbstractDomain, Place
-from fredholm.equation.residual import AbstractTranslation, Value
+from fredholm.equation.translation import AbstractTranslation, Value
 from fredholm.functions.field import Function
 
 

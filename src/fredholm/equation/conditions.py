@@ -13,7 +13,8 @@ from fredholm.domains.base import AbstractDistribution, AbstractDomain, Base, Pl
 from fredholm.domains.combined import Point
 from fredholm.domains.offline import Offline
 from fredholm.equation.operators import derivative
-from fredholm.equation.residual import AbstractCondition, AbstractTranslation, Integral, Value, as_vector, call, checked_value, minus
+from fredholm.equation.residual import AbstractCondition, Integral, Value, as_vector, call, checked_value, minus
+from fredholm.equation.translation import AbstractTranslation
 from fredholm.functions.field import Function
 from fredholm.rules.base import AbstractRule
 
@@ -331,7 +332,7 @@ class IntegralCondition(AbstractCondition):
         return -as_vector("value", call(self.value, x))
 
     def translated(self, by: AbstractTranslation) -> "IntegralCondition":
-        parts = (tuple(map(by.integral, self.integrals)), by.value(self.value), by.law(self.at))
+        parts = (tuple(one.translated(by) for one in self.integrals), by.value(self.value), by.law(self.at))
         return eqx.tree_at(lambda c: (c.integrals, c.value, c.at), self, parts)
 
 

@@ -23,7 +23,6 @@ from fredholm.equation.family import Family, Fixed, checked_parameters, checked_
 from fredholm.equation.residual import (
     AbstractCondition,
     AbstractResidual,
-    AbstractTranslation,
     Integral,
     Value,
     as_vector,
@@ -31,6 +30,7 @@ from fredholm.equation.residual import (
     checked_value,
     minus,
 )
+from fredholm.equation.translation import AbstractTranslation
 from fredholm.equation.view import View
 from fredholm.functions.field import Function
 from fredholm.rules.base import AbstractRule
@@ -332,7 +332,7 @@ def _translated(equation: Equation, by: AbstractTranslation) -> dict[str, Any]:
     return {
         "domain": by.law(equation.domain),
         "f": None if f is None else by.function(f),
-        "integrals": tuple(map(by.integral, equation.integrals)),
+        "integrals": tuple(one.translated(by) for one in equation.integrals),
         "y": by.value(equation.y),
         "conditions": tuple(condition.translated(by) for condition in equation.conditions),
         "exact": None if exact is None else by.value(exact),

@@ -14,7 +14,7 @@ from fredholm.common.checks import real, shortened
 from fredholm.domains.base import AbstractDomain, Place, Record
 from fredholm.domains.combined import Law, Product
 from fredholm.domains.offline import Offline
-from fredholm.equation.residual import AbstractTranslation
+from fredholm.equation.translation import AbstractTranslation
 from fredholm.functions.field import Function
 
 Number = Float[Array, ""]

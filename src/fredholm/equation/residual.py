@@ -10,13 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from fredholm.common.checks import Numbers, instance, is_concrete, numbers, shortened
+from fredholm.common.checks import instance, is_concrete, numbers, shortened
 from fredholm.domains.base import AbstractDomain, Place, Record
 from fredholm.domains.combined import Point
+from fredholm.equation.translation import AbstractTranslation, Value
 from fredholm.functions.field import Function
 from fredholm.rules.base import AbstractRule
-
-Value = Callable[..., Any] | Numbers | complex  # a function of x, or numbers that hold at every x
 
 
 class Integral(eqx.Module):
@@ -80,54 +79,15 @@ class Integral(eqx.Module):
         """Where the network is evaluated for this node."""
         return t if self.at is None else self.at(x, t)
 
-
-class AbstractTranslation(eqx.Module):
-    """How functions that the user wrote become those of the equation that is trained: with other points x, another u, or other values.
-
-    It says where x is drawn, and what the user's functions see and return. The equation and its conditions are then rebuilt.
-    """
-
-    @abstractmethod
-    def law(self, domain: AbstractDomain) -> AbstractDomain:
-        """Where the trained equation draws its points, given where the user's does."""
-
-    @abstractmethod
-    def seen(self, u: Function, x: Place) -> tuple[Function, Place]:
-        """u and x as the user's functions see them."""
-
-    @abstractmethod
-    def called(self, function: Callable[..., Any], x: Place, *others: Any) -> Any:
-        """The value of one of the user's functions of x without u."""
-
-    def place(self, x: Place, point: Any) -> Any:
-        """Where the network is evaluated, given the point at which the user evaluates u."""
-        return point
-
-    def returned(self, value: Any) -> Any:
-        """What the user's function returned, as the equation takes it."""
-        return value
-
-    def function(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """A function of u, x and perhaps t."""
-
-        def translated(u: Function, x: Place, *t: Place) -> Any:
-            return self.returned(function(*self.seen(u, x), *t))
-
-        return translated
-
-    def value(self, value: Value) -> Value:
-        """A function of x, or a number."""
-        return (lambda x: self.returned(self.called(value, x))) if callable(value) else self.returned(value)
-
-    def integral(self, integral: Integral) -> Integral:
-        """An integral, with its measure and its integrand."""
-        over, at = integral.over, integral.at
+    def translated(self, by: AbstractTranslation) -> "Integral":
+        """The same integral of a translated equation."""
+        over, at = self.over, self.at
 
         def place(x: Place, t: Place) -> Any:
-            return self.place(x, t if at is None else self.called(at, x, t))
+            return by.place(x, t if at is None else by.called(at, x, t))
 
-        measure = over if isinstance(over, AbstractDomain) else lambda x: self.called(over, x)
-        return Integral(measure, self.function(integral.g), integral.rule, at=place)
+        measure = over if isinstance(over, AbstractDomain) else lambda x: by.called(over, x)
+        return Integral(measure, by.function(self.g), self.rule, at=place)
 
 
 class AbstractResidual(eqx.Module):

@@ -332,7 +332,14 @@ class Solution:
         if certificate:
             found = [one.scores() for one in self.certify(problem=problem)]
             proven = {name: np.array([scores[name] for scores in found]) for name in found[0] if all(name in scores for scores in found)}
-            return {**(self.evaluate(points, problem=problem, **parameters) if self._problem(problem).exact is not None else {}), **proven}
+            return {
+                **(
+                    self.evaluate(points, problem=problem, certificate=False, **parameters)
+                    if self._problem(problem).exact is not None
+                    else {}
+                ),
+                **proven,
+            }
         is_own = points is None and problem is None and not parameters
         if is_own and self._scores is not None:
             return self._scores
