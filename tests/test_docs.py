@@ -68,6 +68,7 @@ def test_an_example_is_short_and_its_calls_are_right(path, monkeypatch, tmp_path
         return NotSolved(problem)
 
     monkeypatch.setattr(fr, "solve", checked)
+    monkeypatch.setattr(fr, "use_all_cores", lambda count=None: None)
     monkeypatch.chdir(tmp_path)
     names = {"__name__": "example" if path.stem == "two_workers" else "__main__"}
     exec(compile(text, str(path), "exec"), names)
