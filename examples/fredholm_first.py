@@ -4,7 +4,8 @@
 # $$\int_0^1 e^{xt}\,u(t)\,dt = \frac{e^{x+1} - 1}{x + 1}, \qquad 0 \le x \le 1$$
 #
 # u stands only inside the integral, which smooths it: very different u give nearly the same right side. The solution $e^x$ is smooth,
-# so a series of few terms finds it, and more terms find others: here the degree keeps the problem well-posed. With noisy data it would not; see the inverse problem for that.
+# so a series of few terms finds it, and more terms find others: here the degree keeps the problem well-posed. With noisy data it would
+# not; see the inverse problem for that.
 
 # %%
 import jax.numpy as jnp

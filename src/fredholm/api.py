@@ -254,6 +254,7 @@ def resume(
         throw (bool): raise `SolveError` if a seed failed; default: True.
         progress (bool or callback): True, False, None or a callback, as in `solve`; default: None.
         callbacks (list): objects that look at the training between chunks of steps; default: ().
+        adapt (adaptation or list): an own adaptation of the run, given again; default: None.
 
     Returns:
         The `Solution`.

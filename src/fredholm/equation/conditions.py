@@ -109,6 +109,7 @@ class Periodic(AbstractCondition):
         of (function): B[u](x), default: the value of u.
         weight (float): w; default: 1.0.
         batch (int): points a step; None: one for a Point, else as many as the equation has.
+        exact (bool): True to build it into u, which is then periodic with all its derivatives; default: False.
 
     Raises:
         ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.

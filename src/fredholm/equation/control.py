@@ -29,12 +29,16 @@ def without_first_order(g: Integrand, mean: Numbers | Callable[[Place], Array]) 
     Returns:
         The new integrand, for `Integral`.
 
-    Example:
-        ```python
-        jumps = fr.Normal((0.1, 0.1), 0.2)
-        g = fr.without_first_order(lambda u, x, t: u(x + t) - u(x), (0.1, 0.1))
-        integral = fr.Integral(jumps, g, at=lambda x, t: x + t)
-        ```
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> g = fr.without_first_order(lambda u, x, t: u(x + t) - u(x), (0.1, 0.1))
+        >>> integral = fr.Integral(fr.Normal((0.1, 0.1), 0.2), g)
+
+    See also:
+        `Integral`, `Normal`, `Jumps`.
     """
     known = None if callable(mean) else numbers("without_first_order mean", mean)
     if not callable(g):

@@ -43,9 +43,15 @@ class BuiltIn(AbstractNetwork):
     Args:
         network: n, whatever `solve(network=...)` takes.
         conditions: the numbers of the conditions, from 0; default: all that can be built in.
+        form: the form itself; the library makes it from the equation. Default: None.
+        windings: the periodic axes; the library finds them. Default: ().
 
-    Example:
-        `fr.solve(fr.problems.Volterra(), network=fr.BuiltIn(fr.MLP(32, 3, "tanh")))`
+    Examples:
+        >>> import fredholm as fr
+        >>> network = fr.BuiltIn(fr.MLP(32, 3, "tanh"))  # fr.solve(problem, network=network)
+
+    See also:
+        `Constrained`, `Condition`, `MLP`.
     """
 
     network: AbstractNetwork = eqx.field(converter=as_network)  # n: whatever solve(network=...) takes

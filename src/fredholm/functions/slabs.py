@@ -25,9 +25,14 @@ class Slabs(AbstractNetwork):
         axis: a, the axis of time: its number, or its letter in `View(inputs=("x", "t"))`; in one dimension any letter.
         count: the number of slabs.
         network: what `solve(network=...)` takes, for each slab.
+        ends: the times between the slabs; the library finds them from the equation. Default: None.
 
-    Example:
-        `fr.solve(fr.problems.Volterra(), network=fr.Slabs("t", 4, fr.MLP(32, 3, "tanh")))`
+    Examples:
+        >>> import fredholm as fr
+        >>> network = fr.Slabs("t", 4, fr.MLP(32, 3, "tanh"))  # fr.solve(problem, network=network)
+
+    See also:
+        `Causal`, `MLP`.
     """
 
     axis: int | str  # a: the number of the axis of time, or its letter

@@ -25,6 +25,14 @@ class AbstractAdaptation(eqx.Module, Generic[State]):
 
     Everything is a function of the seed and the step, and the state is in the checkpoint: a resumed run equals an uninterrupted one bit for
     bit. No key of a step is used, so that runs with and without an adaptation meet the same networks.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> isinstance(fr.Balanced(), fr.AbstractAdaptation)
+        True
+
+    See also:
+        `Balanced`, `ResidualPoints`, `Causal`.
     """
 
     every: eqx.AbstractVar[int]  # steps between two measurements

@@ -45,8 +45,12 @@ class Balanced(AbstractAdaptation[Balance]):
         every: steps between two measurements.
         strongest: the factors stay between 1/strongest and strongest.
 
-    Example:
-        `fr.solve(fr.problems.Volterra(), adapt=fr.Balanced())`
+    Examples:
+        >>> import fredholm as fr
+        >>> weights = fr.Balanced(every=200)  # fr.solve(problem, adapt=weights)
+
+    See also:
+        `ResidualPoints`, `Causal`, `Condition`.
     """
 
     every: int = 100  # steps between two measurements

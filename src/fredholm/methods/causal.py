@@ -59,8 +59,12 @@ class Causal(AbstractAdaptation[Course]):
         parts: k.
         every: steps between two measurements.
 
-    Example:
-        `fr.solve(fr.problems.Volterra(), adapt=fr.Causal(0))`
+    Examples:
+        >>> import fredholm as fr
+        >>> weights = fr.Causal(axis=0)  # fr.solve(problem, adapt=weights)
+
+    See also:
+        `Slabs`, `Balanced`, `View`.
     """
 
     axis: int | str = -1  # of time: its number, or its letter in the view

@@ -59,8 +59,15 @@ class ResidualPoints(AbstractAdaptation[Pool]):
         power: k; 0.5 follows the size of the residual, 1 its square.
         uniform: s, the share that stays uniform.
 
-    Example:
-        `fr.solve(fr.problems.Volterra(), adapt=fr.ResidualPoints())`
+    Raises:
+        ValueError: where an argument has another kind, shape or range; the message says what was given, what is expected and what to do.
+
+    Examples:
+        >>> import fredholm as fr
+        >>> points = fr.ResidualPoints()  # fr.solve(problem, adapt=points)
+
+    See also:
+        `Balanced`, `Mixture`.
     """
 
     every: int = 100  # steps between two pools of points

@@ -54,10 +54,13 @@ class LearnedFoci(AbstractRule):
         every: steps between two fits.
         places: points x of a fit.
 
-    Example:
-        ```python
-        solution = fr.solve(fr.problems.Poisson(3), fr.DoubleSampling("all"), rule=fr.LearnedFoci(16), steps=200, seeds=1)
-        ```
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.LearnedFoci(16).n
+        16
+
+    See also:
+        `Focused`, `Importance`.
     """
 
     n: int = eqx.field(converter=lambda n: positive_integer("LearnedFoci n", n, least=2))  # this many points, plain and by rays

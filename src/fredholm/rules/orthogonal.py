@@ -26,11 +26,13 @@ class Orthogonal(AbstractRule):
     Args:
         n: the number of directions.
 
-    Example:
-        ```python
-        nodes = fr.Orthogonal(3).nodes(fr.Directions(10, "sphere"), jax.random.key(0))
-        assert jnp.allclose(nodes.points @ nodes.points.T, 10 * jnp.eye(3), atol=1e-4)
-        ```
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.Orthogonal(3).size(fr.Directions(10, "sphere"))
+        3
+
+    See also:
+        `Directions`, `WithoutReplacement`, `laplacian`.
     """
 
     n: int = eqx.field(converter=lambda n: positive_integer("Orthogonal n", n))  # directions

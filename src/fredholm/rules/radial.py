@@ -26,11 +26,13 @@ class Radial(AbstractRule):
         radii: the rule on the first axis.
         n: the number of directions for each radius.
 
-    Example:
-        ```python
-        nodes = fr.Radial(fr.Gauss(4)).nodes(fr.Ball((0.0,) * 50), jax.random.key(0))
-        assert nodes.points.shape == (4, 50)
-        ```
+    Examples:
+        >>> import fredholm as fr
+        >>> fr.Radial(fr.Gauss(4)).size(fr.Ball((0.0,) * 50))
+        4
+
+    See also:
+        `Ball`, `Directions`, `Gauss`.
     """
 
     radii: AbstractNodeRule = Gauss(8)  # on the first axis of the base measure
