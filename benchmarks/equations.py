@@ -344,7 +344,7 @@ def hammerstein() -> fr.Equation:
 
 
 def volterra_system() -> fr.Equation:
-    """A nonlinear system: u = sin x - x/2 + sin(2x)/4... with u = sin, v = cos: u = sin x - ∫uv + ½sin²x, v = cos x + ∫(u² - sin²)."""
+    """A nonlinear system, u = sin x + ½ sin² x - ∫₀ˣ u v and v = cos x - x/2 + sin(2x)/4 + ∫₀ˣ u², solved by sin and cos."""
     return on(
         Span(0.0, 2.0),
         lambda u, x: u(x),
@@ -422,7 +422,7 @@ def delay() -> fr.Equation:
 
 
 def distributed_delay() -> fr.Equation:
-    """u' = -(π²/4)∫_{x-1}^x u... with the history cos(ωx), of which u is the continuation: ω² = 2 sin... by its own y."""
+    """u' = y - ∫ u from x - 1 to x, with the history cos 2x before 0 and cos 2x as its solution."""
     w = 2.0
 
     def exact(x: Any) -> Any:
@@ -451,7 +451,7 @@ def half_line_exponential() -> fr.Equation:
 
 
 def half_line_of_an_interval() -> fr.Equation:
-    """u = e^(-x)(x + 5/4...) on [0, 10], with an integral to infinity: u - ½∫₀^∞ e^(-t) cos(x)… solved by x e^(-x)."""
+    """u - ½∫₀^∞ e^(-xt) u dt on [0, 10], solved by x e^(-x)."""
     return on(
         Span(0.0, 10.0),
         lambda u, x: u(x),
