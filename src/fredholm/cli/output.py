@@ -15,8 +15,8 @@ logger = logging.getLogger("fredholm")
 
 def finish(solutions: Mapping[str, Solution], folder: Path) -> int:
     """Prints the result, makes the pages, and says where they are; an error if a seed failed."""
-    print_results(solutions)
     try:
+        print_results(solutions)  # measures residuals and estimates the error, which takes some seconds
         page = write_pages(solutions, folder)
     except KeyboardInterrupt:
         again = f"fredholm report {shlex.quote(str(folder))}"
