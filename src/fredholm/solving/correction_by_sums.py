@@ -66,7 +66,7 @@ def corrected_by_sums(equation: Equation, members: Field) -> Correction:
             raise ValueError("the residual is not finite at some points")
         whole, sides = basis.T @ matrix.mean(axis=0) @ basis, right @ basis
         found = -np.linalg.lstsq(whole, sides.mean(axis=0), rcond=1e-10)[0]
-        leftover = sides + np.einsum("pi,gpq,qj,j->gi", basis, matrix, basis, found)  # of each group, at the solution of all
+        leftover = sides + (matrix @ (basis @ found)) @ basis  # of each group, at the solution of all
         moves = np.linalg.lstsq(whole, leftover.T, rcond=1e-10)[0] / math.sqrt(GROUPS * (GROUPS - 1))
         return basis @ found, basis @ moves @ np.where(np.arange(GROUPS) % 2, 1.0, -1.0)
 
