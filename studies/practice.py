@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import fredholm as fr
+from fredholm.common.checks import nearest
 from fredholm.common.statistics import bootstrap_interval
 from fredholm.study import StudyFolder, make_run, outcomes, run_study
 from fredholm.study.zoo import CASES as ZOO
@@ -38,6 +39,8 @@ AXES = {
     "smoluchowski": 1,
     "long volterra": 0,
 }
+
+NAMES = (*ZOO, "poisson", "maxwell", "smoluchowski", "long volterra")
 
 
 class LongVolterra(fr.Equation):
@@ -117,7 +120,7 @@ def row(name: str, folder: StudyFolder) -> str:
 def main() -> None:
     """Runs what is missing, prints the table, and writes it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("cases", nargs="*", metavar="CASE", help="; ".join(problems()))
+    parser.add_argument("cases", nargs="*", metavar="CASE", help="; ".join(NAMES))
     parser.add_argument("--scale", type=float, default=0.2, help="share of the steps of each recipe")
     parser.add_argument("--seeds", type=int, default=4)
     parser.add_argument("--out", type=Path, default=Path("runs/practice"))
@@ -125,17 +128,21 @@ def main() -> None:
     parser.add_argument("--table", action="store_true", help="run nothing; the table of what is there")
     options = parser.parse_args()
     fr.use_all_cores()
+    if unknown := [name for name in options.cases if name not in NAMES]:
+        parser.error(str(nearest("problem", unknown[0], NAMES)))
     rows = []
-    for name in options.cases or problems():
+    for name in options.cases or NAMES:
         place = options.out / re.sub(r"\W+", "-", name)
-        if not options.table and not (place / "study.json").is_file():
-            runs = runs_of(name, options.seeds, options.scale)
-            StudyFolder.create(place, f"Practice: {name}", runs, about={"steps": runs[0].settings.steps})
         if (place / "study.json").is_file():
             folder = StudyFolder.open(place)
-            if not options.table:
-                run_study(folder)
-            rows.append(row(name, folder))
+        elif options.table:
+            continue
+        else:
+            runs = runs_of(name, options.seeds, options.scale)
+            folder = StudyFolder.create(place, f"Practice: {name}", runs, about={"steps": runs[0].settings.steps})
+        if not options.table:
+            run_study(folder)
+        rows.append(row(name, folder))
     head = f"| problem | steps | error without | {' | '.join(PARTS)} |"
     text = "\n".join([head, "|---" * (3 + len(PARTS)) + "|", *filter(None, rows)])
     print(text)

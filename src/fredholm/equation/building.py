@@ -303,7 +303,7 @@ def _shares(condition: Condition, problem: Equation, powers: Sequence[tuple[int,
 
     zero = condition.local_residual(_field(lambda p: jnp.zeros(problem.outputs), problem, 0.1 * way), x)
     each = jax.vmap(jax.vmap(of, (0, None)), (None, 0))(jnp.arange(len(powers)), jnp.arange(problem.outputs))
-    return np.moveaxis(np.asarray((each - zero) / size), -1, 0)
+    return np.moveaxis((np.asarray(each) - np.asarray(zero)) / size, -1, 0)
 
 
 def _power(base: Float[Array, ""], exponent: Array) -> Float[Array, ""]:
