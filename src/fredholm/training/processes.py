@@ -89,5 +89,7 @@ def _or_lost(ask: Callable[[], Any]) -> Any:
     """What is asked of all processes; an error that says so where one of them is gone."""
     try:
         return ask()
-    except jax.errors.JaxRuntimeError as error:
+    except (jax.errors.JaxRuntimeError, ValueError) as error:
+        if isinstance(error, ValueError) and "Gloo" not in str(error):  # which reports a lost connection in either class
+            raise
         raise LostProcessError(f"another process of this run has ended ({str(error).splitlines()[0][:200]})") from error
