@@ -99,7 +99,7 @@ def test_the_excess_variance_counts_the_conditions_with_their_weights():
         equation = fr.Equation(domain=UNIT, f=lambda u, x: u(x), integrals=MASS, conditions=condition)
         settings = settings_of(equation, fr.Standard(), rule=fr.MonteCarlo(2), batch=4)
         u = quadratic(A, B)
-        return float(eqx.filter_jit(variances)(settings, equation, u, u, jax.random.key(0))["excess_variance"])
+        return float(eqx.filter_jit(variances)(settings, settings.rules, equation, u, u, jax.random.key(0))["excess_variance"])
 
     of_equation, of_both = excess(0.0), excess(4.0)
     assert of_equation == pytest.approx(VARIANCE / 2, rel=0.2)
