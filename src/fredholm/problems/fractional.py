@@ -108,7 +108,7 @@ def _defaults(dim: int, form: InsideBall) -> Defaults:
     if dim <= FEW:
         return SINGULAR.defaults(Constrained(MLP(64, 3, "silu"), form), 3_000, 100)
     network = network_in_ball(MLP(512, 1, "silu", scaled=False), dim)
-    return Defaults(DoubleSampling(), Radial(Gauss(4)), Constrained(network, form), MANY_DIMENSIONS.optimizer, 3_000, 100)
+    return Defaults(DoubleSampling(), Radial(Gauss(4)), Constrained(network, form), MANY_DIMENSIONS.optimizer, 3_000, 250)
 
 
 def extended(u: Function, x: Place) -> Float[Array, ""]:
