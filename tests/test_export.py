@@ -44,7 +44,7 @@ def test_the_arrays_of_a_solution_are_read_with_numpy_alone(network, tmp_path):
     solution.export(tmp_path / "u.npz")
     points = np.linspace(0.0, 5.0, 11)[:, None]
     np.save(tmp_path / "points.npy", points)
-    reader = Path(__file__).parents[1] / "examples" / "read_exported.py"
+    reader = Path(__file__).parents[1] / "docs" / "read_exported.py"
     (tmp_path / "reader.py").write_text(reader.read_text(encoding="utf-8"), encoding="utf-8")
     subprocess.run([sys.executable, "-c", READ_ARRAYS], cwd=tmp_path, check=True, env={"PATH": "/usr/bin"})
     expected = solution(points)

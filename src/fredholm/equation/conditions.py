@@ -91,7 +91,7 @@ class Condition(AbstractCondition):
         return minus("of", self.of(u, x), "value", call(self.value, x))
 
     def translated(self, by: AbstractTranslation) -> "Condition":
-        parts = (by.law(self.at), by.value(self.value), by.function(self.of), tuple(map(by.integral, self.integrals)))
+        parts = (by.law(self.at), by.value(self.value), by.function(self.of), tuple(one.translated(by) for one in self.integrals))
         return eqx.tree_at(lambda c: (c.at, c.value, c.of, c.integrals), self, parts)
 
 

@@ -271,7 +271,7 @@ class Solution:
             u = jax.export.deserialize(bytearray(Path("u.bin").read_bytes())).call   # points (n, d) to values (n,), or (n, m)
 
         The file is StableHLO with the parameters in it. Loading it runs no Python of anyone. With a name that ends in .npz it holds the
-        arrays of an MLP or a series instead, which `examples/read_exported.py` reads with NumPy alone. Of a family, points have the
+        arrays of an MLP or a series instead, which `docs/read_exported.py` reads with NumPy alone. Of a family, points have the
         parameters after their coordinates.
         """
         with self._precision():
