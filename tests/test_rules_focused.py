@@ -171,7 +171,7 @@ def test_a_fit_to_the_exact_field_finds_the_charge():
 
 def test_a_learned_fit_changes_no_mean_and_before_it_all_nodes_are_plain():
     domain, g = DOMAINS["sphere"], lambda t: jnp.exp(t[0]) + t[1] ** 2
-    rule = fr.LearnedFoci(4, count=2)
+    rule = fr.LearnedFoci(4, foci=2)
     plain = MonteCarlo(10 * N).nodes(domain, jax.random.key(5))
     exact = float(jnp.sum(plain.weights * jax.vmap(g)(plain.points)))
     known = Foci(jnp.asarray([[0.3, 0.2, 0.3], [5.0, 5.0, 5.0]]), jnp.asarray([0.0, -2.0]), jnp.asarray(True))
@@ -192,7 +192,7 @@ def test_a_run_with_learned_foci_resumes_to_the_bit(tmp_path):
     """The fit belongs to the state of a seed, and each seed has its own."""
     problem, small = fr.problems.Poisson(3), fr.MLP(8, 1, scaled=False)
     common = {
-        "rule": fr.LearnedFoci(4, every=5, places=8),
+        "rule": fr.LearnedFoci(4, interval=5, places=8),
         "network": small,
         "batch": 8,
         "seeds": 2,

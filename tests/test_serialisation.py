@@ -67,7 +67,7 @@ EXAMPLES = [
     fr.WithoutReplacement(3),
     fr.Orthogonal(4),
     fr.Radial(fr.Even(4, fr.Shift()), 2),
-    fr.LearnedFoci(8, 2, plain=0.25, every=50, places=64),
+    fr.LearnedFoci(8, 2, plain=0.25, interval=50, places=64),
     fr.Mixture((fr.Normal((0.0,)), fr.Interval(0.0, 2.0)), (0.25, 0.75)),
     fr.Focused(16, [[0.0, 0.5], [0.0, 0.0]], [1.0, 2.0], quasi=True),
     fr.Offline(point=[[0.0], [1.0]], next=[2.0, 3.0]),

@@ -25,6 +25,8 @@ MADE_OF_OTHERS = {
     "Smolyak": "Smolyak(Gauss(1), 3)",
     "Shared": "Shared(MonteCarlo(16))",
     "Scaled": "Scaled(MLP(32, 2))",
+    "BuiltIn": "BuiltIn(MLP(32, 2))",
+    "Slabs": 'Slabs("t", 4, MLP(32, 2))',
     "Importance": "Importance(MonteCarlo(16), Normal((0.0,)))",
 }
 
@@ -50,14 +52,12 @@ class Kind:
 
     @cached_property
     def options(self) -> dict[str, Option]:
-        """The fields of the classes as options. An object of the same kind inside has none: it is written as in Python, and so is a field
-        whose name an earlier kind has too, `every` of a rule for instance."""
+        """The fields of the classes as options. An object of the same kind inside has none: it is written as in Python."""
         found: dict[str, Any] = {}
-        taken = {field for kind in KINDS[: KINDS.index(self)] for field in kind.options}
         owners: dict[str, dict[str, list[str]]] = {}
         for name, spec in self.classes.items():
             for field, hint in hints(spec).items():
-                if field != self.flag and field not in taken and is_writable(hint):
+                if field != self.flag and is_writable(hint):
                     found[field] = hint if found.get(field, hint) == hint else found[field] | hint
                     owners.setdefault(field, {}).setdefault(comments(spec).get(field, ""), []).append(name)
         return {field: Option(hint, _help(hint, owners[field])) for field, hint in found.items()}

@@ -15,7 +15,7 @@ from fredholm.functions.protocol import AbstractNetwork, as_network
 
 
 class Slabs(AbstractNetwork):
-    r"""Time marching: $u(x) = n_k(x)$ for $t_k \le x_a < t_{k+1}$, with equal parts of the time and a network $n_k$ for each.
+    r"""Time marching: $u(x) = n_k(x)$ for $t_k < x_a < t_{k+1}$, with equal parts of the time and a network $n_k$ for each.
 
     The steps of a run are shared out over the slabs. In its share a slab is trained alone: points x lie in it, integrals over the past use
     the earlier networks, which are frozen, and optimiser and learning rate begin anew. A slab begins with the network of the one before; in

@@ -45,13 +45,13 @@ class LearnedFoci(AbstractRule):
     Train with an unbiased method, `DoubleSampling("all")`: the standard loss is smallest where the noise is, so u never becomes large at a
     source and there is nothing to find (in five dimensions: an error of .56 in place of .04, docs/rules.md).
 
-    A fit adds n times `places`/`every` evaluations to a step.
+    A fit adds n times `places`/`interval` evaluations to a step.
 
     Args:
         n: the number of nodes.
-        count: how many foci there are.
+        foci: how many foci there are.
         plain: p, the share of plain nodes.
-        every: steps between two fits.
+        interval: steps between two fits.
         places: points x of a fit.
 
     Examples:
@@ -64,9 +64,9 @@ class LearnedFoci(AbstractRule):
     """
 
     n: int = eqx.field(converter=lambda n: positive_integer("LearnedFoci n", n, least=2))  # this many points, plain and by rays
-    count: int = eqx.field(default=1, converter=lambda n: positive_integer("LearnedFoci count", n))  # foci
+    foci: int = eqx.field(default=1, converter=lambda n: positive_integer("LearnedFoci foci", n))  # places that the rays start from
     plain: float = 0.5  # the share of plain nodes
-    every: int = eqx.field(default=100, converter=lambda n: positive_integer("LearnedFoci every", n))  # steps between two fits
+    interval: int = eqx.field(default=100, converter=lambda n: positive_integer("LearnedFoci interval", n))  # steps between two fits
     places: int = eqx.field(default=128, converter=lambda n: positive_integer("LearnedFoci places", n))  # points x of a fit
 
     def __check_init__(self) -> None:
@@ -85,7 +85,7 @@ class LearnedFoci(AbstractRule):
 
     @property
     def refits_every(self) -> int | None:
-        return self.every
+        return self.interval
 
     @property
     def fit_points(self) -> int:
@@ -98,7 +98,7 @@ class LearnedFoci(AbstractRule):
         return self.with_fit(self.first_fit(domain.dimension)).nodes(domain, key)
 
     def first_fit(self, dimension: int) -> Foci:
-        return Foci(jnp.zeros((self.count, dimension)), jnp.zeros(self.count), jnp.asarray(False))
+        return Foci(jnp.zeros((self.foci, dimension)), jnp.zeros(self.foci), jnp.asarray(False))
 
     def with_fit(self, fit: Foci) -> "FittedFoci":
         return FittedFoci(self, fit)
@@ -140,8 +140,8 @@ class LearnedFoci(AbstractRule):
             best = jnp.argmax(gains)
             return jnp.where((gains[best] > 0) | ~fit.is_known, places.at[number].set(tried[best]), places)
 
-        begun = jnp.where(fit.is_known, fit.places, tried[jnp.arange(self.count) % CANDIDATES])
-        places = jax.lax.fori_loop(0, self.count, improved, begun)
+        begun = jnp.where(fit.is_known, fit.places, tried[jnp.arange(self.foci) % CANDIDATES])
+        places = jax.lax.fori_loop(0, self.foci, improved, begun)
         spread = jnp.std(points)
         climb = optax.adam(RATE)
 
