@@ -211,7 +211,7 @@ class SumsSolve(AbstractEngine):
         u = build(jnp.asarray(found.parameters, self._start.dtype))
         alive = jnp.asarray(np.isfinite(found.parameters).all())
         nothing: dict[str, Any] = {"failed_at": jnp.asarray(-1), "failed_loss": jnp.asarray(jnp.nan), "limit": jnp.asarray(jnp.inf)}
-        return TrainState(u, (), self.settings.known_method.init(u), None, alive=alive, fits=(), **nothing)
+        return TrainState(u, (), self.settings.known_method.init(u), None, alive=alive, fits=(None,) * len(self.settings.rules), **nothing)
 
     def snapshot(self) -> Arrays:
         """The sums, and u by path."""
