@@ -77,7 +77,7 @@ def _attempted(equation: Equation, members: Field, recipe: Chebyshev) -> Correct
     work = [one.on(residual) for one, residual in zip(nodes, (equation, *equation.conditions), strict=True)]
     degree, axes = max(recipe.degrees(equation.inputs)), max(equation.inputs, min(len(equation.law.bases), MOST_AXES))
     counts = int(OVERSAMPLED[axes] * (degree + 2)) | 1  # odd: every second point of a grid is then that of a chessboard
-    system = System(blocks_of(equation, work, Resolved(), counts, 4 * part.coefficients.size, 0.0), skeleton)
+    system = System(blocks_of(equation, work, Resolved(), counts, 4 * part.coefficients.size, recipe.axes), skeleton)
     rows, check = halves_of(system, equation)
     start = np.asarray(system.start, float)
     solved = solve_rows(rows, start, ITERATIONS)
