@@ -16,7 +16,7 @@ from harness import say
 
 from fredholm.common.keys import Keys
 from fredholm.equation.estimate import draw, draw_pairs
-from fredholm.methods.sharing import shares
+from fredholm.methods.protocol import shares
 from fredholm.rules import MonteCarlo
 from fredholm.training.settings import RunSettings, settings_of
 from fredholm.training.step import Step

@@ -10,7 +10,8 @@ import pytest
 
 import fredholm as fr
 from fredholm.equation.probe import fresh
-from fredholm.methods.sharing import WHOLE, shares
+from fredholm.methods.protocol import shares
+from fredholm.methods.sharing import WHOLE
 from fredholm.optimizers.gauss_newton import Damping, inverted, judged, least_squares
 from fredholm.training.settings import settings_of
 from fredholm.training.status import ProblemWarning

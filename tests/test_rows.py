@@ -8,8 +8,7 @@ from jax.flatten_util import ravel_pytree
 
 import fredholm as fr
 from fredholm.functions.field import Field
-from fredholm.methods.protocol import Rows
-from fredholm.methods.sharing import shares
+from fredholm.methods.protocol import Rows, shares
 from table import METHODS
 
 BATCH, RULE = 3, fr.MonteCarlo(2)

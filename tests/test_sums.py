@@ -10,7 +10,7 @@ import pytest
 
 import fredholm as fr
 from fredholm.equation.probe import fresh
-from fredholm.methods.sharing import shares
+from fredholm.methods.protocol import shares
 from fredholm.solving.sampled import SumsSolve
 from fredholm.solving.sums import GROUPS, is_affine, solved, system_of
 from fredholm.training.callbacks import AbstractCallback

@@ -11,11 +11,11 @@ from jaxtyping import Array, Float, Int, Key, PyTree
 
 from fredholm.common.findings import Finding
 from fredholm.domains.base import AbstractDomain
-from fredholm.equation.equation import Equation
+from fredholm.equation.equation import Equation, residuals
 from fredholm.equation.estimate import independent_residuals
 from fredholm.equation.residual import AbstractCondition, AbstractResidual, Place
 from fredholm.functions.field import Field, Function
-from fredholm.methods.sharing import WHOLE, Share, Sharing, mean_in_tiles, shares
+from fredholm.methods.sharing import WHOLE, Share, Sharing, mean_in_tiles
 from fredholm.optimizers.protocol import AbstractOptimizer
 from fredholm.rules.base import AbstractRule
 
@@ -241,6 +241,24 @@ class AbstractMethod(eqx.Module, Generic[State]):
             return {name: part.loss() for name, part in self.weighted_rows(u, state, share, x, key).items()}
 
         return {name: share.mean(values) for name, values in jax.vmap(at_one_point)(share.points, share.keys).items()}
+
+
+def shares(equation: Equation, rules: Sequence[AbstractRule], batch: int, key: Key[Array, ""], sharing: Sharing = WHOLE) -> list[Share]:
+    """All random points of a step; of a `sharing`, those of this device. The nodes at each point are drawn later, from the keys."""
+    key_points, key_nodes, key_conditions, key_step = jax.random.split(key, 4)
+    rules = [rule.in_step(jax.random.fold_in(key_step, index)) for index, rule in enumerate(rules)]
+    (_, own), *others = residuals(equation, rules)
+    # Each device draws only its own x: here the keys of all stand for them.
+    keys = sharing.own(Share.of(equation, own, jax.random.split(key_points, batch), jax.random.split(key_nodes, batch)))
+    points, importance = jax.vmap(equation.domain.weighted_sample)(keys.points)
+    drawn = [keys.at(points, keys.keys, keys.weights if importance is None else keys.weights * importance)]
+    for index, (condition, own) in enumerate(others):
+        key = jax.random.fold_in(key_conditions, index)
+        assert isinstance(condition, AbstractCondition)
+        points = condition.points(batch, own, key)
+        keys = jax.random.split(jax.random.fold_in(key, 0), len(jax.tree.leaves(points)[0]))
+        drawn.append(sharing.own(Share.of(condition, own, points, keys)))
+    return drawn
 
 
 def summed(found: Sequence[Info]) -> tuple[Float[Array, ""], Info]:

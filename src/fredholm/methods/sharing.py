@@ -9,8 +9,7 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Key, PyTree
 
-from fredholm.equation.equation import Equation, residuals
-from fredholm.equation.residual import AbstractCondition, AbstractResidual
+from fredholm.equation.residual import AbstractResidual
 from fredholm.rules.base import AbstractRule
 
 Tree = TypeVar("Tree")
@@ -75,24 +74,6 @@ def taken(share: Share, index: Array) -> Share:
     inside = jnp.minimum(index, size - 1)
     points, keys, weights = jax.tree.map(lambda values: values[inside], (share.points, share.keys, share.weights))
     return share.at(points, keys, jnp.where(index < size, weights, 0.0))
-
-
-def shares(equation: Equation, rules: Sequence[AbstractRule], batch: int, key: Key[Array, ""], sharing: Sharing = WHOLE) -> list[Share]:
-    """All random points of a step; of a `sharing`, those of this device. The nodes at each point are drawn later, from the keys."""
-    key_points, key_nodes, key_conditions, key_step = jax.random.split(key, 4)
-    rules = [rule.in_step(jax.random.fold_in(key_step, index)) for index, rule in enumerate(rules)]
-    (_, own), *others = residuals(equation, rules)
-    # Each device draws only its own x: here the keys of all stand for them.
-    keys = sharing.own(Share.of(equation, own, jax.random.split(key_points, batch), jax.random.split(key_nodes, batch)))
-    points, importance = jax.vmap(equation.domain.weighted_sample)(keys.points)
-    drawn = [keys.at(points, keys.keys, keys.weights if importance is None else keys.weights * importance)]
-    for index, (condition, own) in enumerate(others):
-        key = jax.random.fold_in(key_conditions, index)
-        assert isinstance(condition, AbstractCondition)
-        points = condition.points(batch, own, key)
-        keys = jax.random.split(jax.random.fold_in(key, 0), len(jax.tree.leaves(points)[0]))
-        drawn.append(sharing.own(Share.of(condition, own, points, keys)))
-    return drawn
 
 
 def mean_in_tiles(mean: Callable[[Share], PyTree], share: Share, tile: int | None) -> PyTree:

@@ -19,7 +19,8 @@ from fredholm.equation.probe import measures_of
 from fredholm.functions.field import Field
 from fredholm.functions.random_features import RandomFeatures
 from fredholm.methods.double_sampling import DoubleSampling
-from fredholm.methods.protocol import mean_in_tiles, shares
+from fredholm.methods.protocol import shares
+from fredholm.methods.sharing import mean_in_tiles
 from fredholm.methods.standard import Standard
 from fredholm.rules.monte_carlo import MonteCarlo
 from fredholm.solving.correction import Correction, Sizes, with_part

@@ -15,7 +15,8 @@ from fredholm.common.keys import Keys, seed_keys
 from fredholm.equation.equation import Equation
 from fredholm.equation.probe import fresh, probe_points
 from fredholm.functions.field import Field
-from fredholm.methods.sharing import Sharing, mean_in_tiles, shares
+from fredholm.methods.protocol import shares
+from fredholm.methods.sharing import Sharing, mean_in_tiles
 from fredholm.solving.sums import GROUPS, Newton, Solution, Sums, is_affine, solved, system_of
 from fredholm.storage.files import Arrays
 from fredholm.storage.run_folder import flatten

@@ -15,8 +15,8 @@ from fredholm.common.compiling import filter_compiled_once
 from fredholm.common.linear_algebra import assembled
 from fredholm.equation.probe import fresh
 from fredholm.functions.field import Field
-from fredholm.methods.protocol import AbstractMethod
-from fredholm.methods.sharing import Share, shares
+from fredholm.methods.protocol import AbstractMethod, shares
+from fredholm.methods.sharing import Share
 from fredholm.training.settings import RunSettings
 from fredholm.training.update import as_vector
 

@@ -15,8 +15,8 @@ from jaxtyping import Array, Float, Int, Key, PyTree
 from fredholm.common.compiling import shapes_of
 from fredholm.equation.equation import Equation
 from fredholm.functions.field import Field
-from fredholm.methods.protocol import AbstractMethod, Info, summed
-from fredholm.methods.sharing import WHOLE, Share, Sharing, shares
+from fredholm.methods.protocol import AbstractMethod, Info, shares, summed
+from fredholm.methods.sharing import WHOLE, Share, Sharing
 from fredholm.optimizers.gauss_newton import (
     BENT,
     Damping,
