@@ -177,6 +177,8 @@ def test_where_one_of_two_processes_dies_the_other_saves_and_ends_and_the_run_go
     finally:
         for process in processes:
             process.kill()
+            process.wait()
+            process.stderr.close()
     assert processes[0].returncode == 1, said
     assert "another process of this run has ended" in said
     done = int(re.search(r"Kept: the state of step (\d+)", said)[1])

@@ -161,11 +161,11 @@ def test_a_fit_to_the_exact_field_finds_the_charge():
     charge = np.eye(d)[0] * 0.3
     problem = fr.problems.Poisson(d, charges=[charge.tolist()])
     u, fits = Field(lambda x: problem.exact(x)[None], {}, d, 1), first_fits(problem, (rule,))
-    fit = jax.jit(lambda fits, key: refitted(problem, (rule,), fits, u, jnp.asarray(rule.every - 1), key))
+    fit = jax.jit(lambda fits, key: refitted(problem, (rule,), fits, u, jnp.asarray(rule.interval - 1), key))
     for key in jax.random.split(jax.random.key(1), 8):
         fits = fit(fits, key)
     assert np.linalg.norm(np.asarray(fits[0].places)[0] - charge) < 0.05
-    unchanged = refitted(problem, (rule,), fits, u, jnp.asarray(rule.every), jax.random.key(2))[0]
+    unchanged = refitted(problem, (rule,), fits, u, jnp.asarray(rule.interval), jax.random.key(2))[0]
     assert np.array_equal(unchanged.places, fits[0].places), "between two fits nothing is learned"
 
 
