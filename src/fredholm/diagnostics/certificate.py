@@ -10,10 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key, PyTree
 
+from fredholm.common.compiling import compiled_once
 from fredholm.common.statistics import student_interval
 from fredholm.diagnostics.moments import Moments, moments
 from fredholm.diagnostics.quality import COARSE, FINE, NOTHING, SAFETY, TRUSTED, Quality, Region, qualities
-from fredholm.diagnostics.uniqueness import GAUSS, HIGHEST_DEGREE, NET, Perturbed, exponents_of, polynomials
+from fredholm.diagnostics.uniqueness import GAUSS, HIGHEST_DEGREE, Perturbed, exponents_of, polynomials
 from fredholm.equation.equation import Equation
 from fredholm.equation.estimate import draw, estimate, estimated, independent_residuals
 from fredholm.equation.frame import frame_of
@@ -27,6 +28,8 @@ REPLICATES = 32  # independent estimates of the loss; their spread gives the int
 POINTS = 64  # points x in each estimate
 NODES = 64  # nodes of each of the two independent estimates at each x
 PARTS, PART = 8, 256  # for the contraction: independent sets of points, and the points in each
+FEW = 128  # nodes of an integral over more than two axes there: what they leave open makes the factor larger, and never smaller
+TOGETHER = 32  # of these points that are evaluated at once: all of them with their nodes may take gigabytes
 Measured = Callable[[Equation, Field, Key[Array, ""]], PyTree]  # (equation, u, key) -> arrays
 Interval = tuple[float, float, float]  # a mean and its 95 % interval
 UNEVEN = 2.0  # a part of the domain is named where its relative residual is this many times that of the whole
@@ -195,7 +198,7 @@ def _compiled(compute: Measured) -> Measured:
     """The function, compiled once for all seeds: they differ only in the arrays of equation and network."""
     static: list[PyTree] = []
 
-    @jax.jit
+    @compiled_once
     def run(arrays: PyTree, key: Key[Array, ""]) -> PyTree:
         equation, u = eqx.combine(arrays, static[0])
         return compute(equation, u, key)
@@ -228,7 +231,7 @@ def _stretched(equation: Equation) -> tuple[Measured | None, str]:
     why they say nothing. None, with the reason, where that is known beforehand."""
     if why := _no_contraction(equation):
         return None, why
-    rules = reference_rules(equation, gauss=GAUSS, net=NET)
+    rules = reference_rules(equation, gauss=GAUSS, net=FEW)
     exponents = exponents_of(equation.inputs, HIGHEST_DEGREE)
     known = np.asarray(network_point(sample_points(equation, PART, seed=7)), float)
     low, high = known.min(axis=0), known.max(axis=0)
@@ -246,7 +249,7 @@ def _stretched(equation: Equation) -> tuple[Measured | None, str]:
             inner = jax.jacrev(lambda c: jnp.sum(estimate(equation, perturbed(c), x, nodes)))(start)
             return polynomials(exponents, (network_point(x) - center) / scale), local[0], inner[0]
 
-        return jax.vmap(at_one_point)(jax.random.split(key, PARTS * PART))
+        return jax.lax.map(at_one_point, jax.random.split(key, PARTS * PART), batch_size=TOGETHER)
 
     run, outside = _compiled(compute), functools.cache(lambda: frame_of(equation).reaches_outside)
 

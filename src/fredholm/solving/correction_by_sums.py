@@ -15,7 +15,7 @@ from fredholm.common.compiling import filter_compiled_once
 from fredholm.diagnostics.certificate import Losses
 from fredholm.equation.equation import Equation
 from fredholm.equation.frame import frame_of
-from fredholm.equation.probe import measures_of
+from fredholm.equation.probe import measures_of, probe_points
 from fredholm.functions.field import Field
 from fredholm.functions.random_features import RandomFeatures
 from fredholm.methods.double_sampling import DoubleSampling
@@ -28,10 +28,11 @@ from fredholm.solving.sums import system_of
 from fredholm.training.update import as_vector
 
 FEATURES = 120
-NODES = 8  # of each integral at each point
-GROUPS, POINTS, TILE = 16, 256, 32  # groups of points, whose spread is the noise; the points in each; those that are evaluated at once
+NODES = 32  # of each integral at each point
+GROUPS, POINTS, TILE = 16, 256, 16  # groups of points, whose spread is the noise; the points in each; those that are evaluated at once
+DIRECTIONS = (5, 10, 20, 40, 80)  # numbers of directions that are tried, besides all of them
+PLACES = 2000  # at which they are made orthonormal
 SEEN = 1e-3  # directions of the features that are smaller than this share of the largest are left out
-ITERATIONS = 2  # of Newton's method
 ONE_SAMPLE = "there is one given sample at each x, and a correction needs two independent estimates of the integral"
 
 
@@ -58,23 +59,27 @@ def corrected_by_sums(equation: Equation, members: Field) -> Correction:
 
         return jax.lax.map(group, jax.random.split(key, GROUPS))
 
-    basis = _orthonormal(sizes, start, len(start) - len(skeleton.unknowns))
+    places = probe_points(equation, PLACES)
+    basis = _orthonormal(sizes, sizes.points if places is None else jnp.asarray(places, float), start, len(start) - len(skeleton.unknowns))
 
-    def step(theta: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray]:
-        """The correction, and its standard error as another one."""
-        matrix, right = (np.asarray(part, float) for part in summed(jnp.asarray(theta), jax.random.key(70 + number)))
+    scalars = len(skeleton.unknowns)
+
+    def step() -> tuple[np.ndarray, np.ndarray]:
+        """The correction, and a draw of its noise."""
+        matrix, right = (np.asarray(part, float) for part in summed(jnp.asarray(start), jax.random.key(70)))
         if not (np.isfinite(matrix).all() and np.isfinite(right).all()):
             raise ValueError("the residual is not finite at some points")
-        whole, sides = basis.T @ matrix.mean(axis=0) @ basis, right @ basis
-        found = -np.linalg.lstsq(whole, sides.mean(axis=0), rcond=1e-10)[0]
-        leftover = sides + (matrix @ (basis @ found)) @ basis  # of each group, at the solution of all
-        moves = np.linalg.lstsq(whole, leftover.T, rcond=1e-10)[0] / math.sqrt(GROUPS * (GROUPS - 1))
-        return basis @ found, basis @ moves @ np.where(np.arange(GROUPS) % 2, 1.0, -1.0)
+        matrix, right = basis.T @ matrix @ basis, right @ basis
+        own = _predictive(matrix, right, scalars)
+        matrix, right, directions = matrix[:, own][:, :, own], right[:, own], basis[:, own]
+        whole = matrix.mean(axis=0)
+        found = _solved(whole, right.mean(axis=0))
+        # What the rows of each group sum to at the solution of all of them, with random signs: a draw of the noise of their mean.
+        noise = np.where(np.arange(GROUPS) % 2, 1.0, -1.0) @ (right + matrix @ found) / math.sqrt(GROUPS * (GROUPS - 1))
+        return directions @ found, directions @ _solved(whole, noise)
 
-    theta = start
-    for number in range(ITERATIONS):
-        change, noise = step(theta, number)
-        theta = theta + change
+    change, noise = step()
+    theta = start + change
     losses, key = Losses(equation), jax.random.key(99)
     before, after = (losses(equation, build(jnp.asarray(one)), key)[0] for one in (start, theta))
     left = math.sqrt(max(after, 0.0) / before) if before > 0 else 0.0
@@ -88,10 +93,31 @@ def corrected_by_sums(equation: Equation, members: Field) -> Correction:
     )
 
 
-def _orthonormal(sizes: Sizes, start: np.ndarray, count: int) -> np.ndarray:
+def _solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    return -np.linalg.lstsq(matrix, right, rcond=1e-10)[0]
+
+
+def _predictive(matrix: np.ndarray, right: np.ndarray, scalars: int) -> np.ndarray:
+    """So many of the directions, the smoothest first, that their solution from half of the groups lowers the loss of the other half most:
+    more would follow the noise."""
+    count = right.shape[1] - scalars
+    even, odd = ((matrix[half::2].mean(axis=0), right[half::2].mean(axis=0)) for half in (0, 1))
+
+    def gain(own: np.ndarray) -> float:
+        found = _solved(even[0][np.ix_(own, own)], even[1][own])
+        return float(2 * found @ odd[1][own] + found @ odd[0][np.ix_(own, own)] @ found)
+
+    every = [np.r_[:most, count : count + scalars] for most in sorted({min(most, count) for most in (*DIRECTIONS, count)})]
+    gains = [gain(own) for own in every]
+    if not min(gains) < 0:
+        raise ValueError("what the residual asks for is below the noise of its samples")
+    return every[int(np.argmin(gains))]
+
+
+def _orthonormal(sizes: Sizes, points: Float[Array, "n d"], start: np.ndarray, count: int) -> np.ndarray:
     """Combinations of the features that are orthonormal on the points, as columns; learned scalars are directions of their own."""
-    zero = sizes.values(start, sizes.points).ravel()
-    columns = np.stack([sizes.values(start + one, sizes.points).ravel() - zero for one in np.eye(len(start))[:count]], axis=1)
+    zero = sizes.values(start, points).ravel()
+    columns = np.stack([sizes.values(start + one, points).ravel() - zero for one in np.eye(len(start))[:count]], axis=1)
     _, values, turned = np.linalg.svd(columns / math.sqrt(len(columns)), full_matrices=False)
     kept = values > SEEN * values[0]
     basis = np.zeros((len(start), int(kept.sum()) + len(start) - count))
