@@ -1,6 +1,5 @@
 """The equation as the user writes it, for one point at a time."""
 
-import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import NoneType
 from typing import Any, TypeVar
@@ -250,7 +249,8 @@ class Equation(AbstractResidual):
         self, integrals: Sequence[Integral], conditions: Sequence[AbstractCondition], domain: AbstractDomain | None = None
     ) -> "Equation":
         """The same equation with other integrals and conditions, and on another domain if one is given."""
-        other = copy.copy(self)
+        leaves, tree = jax.tree.flatten(self)  # `copy.copy` would stay in a list of Equinox for ever, with the user's functions
+        other = jax.tree.unflatten(tree, leaves)
         object.__setattr__(other, "integrals", tuple(integrals))
         object.__setattr__(other, "conditions", tuple(conditions))
         object.__setattr__(other, "domain", domain or self.domain)
