@@ -41,14 +41,14 @@ class Made(NamedTuple):
     judged: Judged  # what is claimed of it, where its curves are at hand
 
 
-def write_page(folders: Iterable[Path], page: Path, scales: Sequence[str] = SCALES) -> None:
+def write_page(folders: Iterable[Path], page: Path, scales: Sequence[str] = SCALES, figures: Iterable[str] = FIGURES) -> None:
     """Every figure that has records or was on the page before, in order."""
     before = page.read_text(encoding="utf-8") if page.exists() else ""
     notes = dict(re.findall(r"<!-- note (\S+) -->\n(.*?)<!-- end -->", before, re.DOTALL))
     sections = {name: text for text, name in re.findall(r"^(## [^\n]* \((figure-\d+)\)\n.*?)(?=^## |\Z)", before, re.DOTALL | re.MULTILINE)}
     _copy_pictures(folders, page.parent / "figures")
     made = dict[str, Made]()
-    for name in FIGURES:
+    for name in figures:
         parts = [part for scale in scales if (part := _part(name, scale, page.parent)) is not None]
         if parts:
             title = f"## {figure(name, scales[0]).title} ({name})\n"

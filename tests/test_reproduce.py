@@ -162,23 +162,23 @@ def test_the_page_of_the_reproduction_is_made_from_records(smoke, tmp_path):
     write_page = runpy.run_path(str(Path(__file__).parents[1] / "docs" / "make_reproduction_page.py"))["write_page"]
     page, folder, records = tmp_path / "page.md", StudyFolder.open(smoke), tmp_path / "records" / "smoke"
     with pytest.raises(SystemExit, match="no figure has records"):
-        write_page([smoke.parent], page, ["smoke"])
+        write_page([smoke.parent], page, ["smoke"], ["figure-1", "figure-3"])
     first = outcomes(folder)
     for one in first.values():
         write_record(records, one)
-    write_page([smoke.parent], page, ["smoke"])
+    write_page([smoke.parent], page, ["smoke"], ["figure-1", "figure-3"])
     text = page.read_text(encoding="utf-8")
     assert "2 runs of 40 steps and 2 seeds" in text
     section = re.search(r"^## [^\n]*\(figure-1\)\n(.*?)^## ", text, re.DOTALL | re.MULTILINE)
     assert section is not None
     assert section[1].count(f"| **{Verdict.OPEN.value}** |") == len(figure("figure-1", "smoke").claims)
-    claims = text.count(f"| **{Verdict.OPEN.value}** |")  # figures that share these runs have their claims too
+    claims = text.count(f"| **{Verdict.OPEN.value}** |")  # a figure that shares these runs has its claims too
     assert f"Of the {claims} claims below, each judged by its longest runs: holds 0, does not hold 0, open {claims}." in text
     assert all((tmp_path / picture).is_file() for picture in re.findall(r"\]\((figures/.*?)\)", text))
     noted = text.replace("<!-- note figure-1 -->\n", "<!-- note figure-1 -->\nA person wrote this.\n")
     older = "## Another (figure-3)\n\nOlder.\n\n| claim | verdict | measured |\n|---|---|---|\n| a | holds (earlier rule) | b |\n"
     page.write_text(f"{noted}\n{older}", encoding="utf-8")
-    write_page([smoke.parent], page, ["smoke"])
+    write_page([smoke.parent], page, ["smoke"], ["figure-1", "figure-3"])
     kept = page.read_text(encoding="utf-8")
     assert older in kept, "a figure without records keeps its section"
     assert "A person wrote this." in kept
